@@ -1,0 +1,61 @@
+// Coordinator: index, state and service of one process, ready to be reached through gRPC.
+//
+// Owns everything below its state directory (mode 0700):
+//   DIR/lock     held (flock) as long as the process lives; holds its pid
+//   DIR/index    RocksDB, soft: rebuilt by scans          DIR/index/ONEFOLD_FORMAT says it is ours
+//   DIR/state    RocksDB, small: what must not be lost (roots, options, run history, lease epochs)
+
+#ifndef ONEFOLD_COORDINATOR_COORDINATOR_H_
+#define ONEFOLD_COORDINATOR_COORDINATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "onefold/v1/coordinator_service.grpc.pb.h"
+
+namespace onefold {
+
+class Coordinator {
+ public:
+  struct Options {
+    std::string state_directory;  // created with mode 0700 if absent (parents too)
+  };
+
+  // Opens or creates the state directory. `clock` must outlive the coordinator.
+  //
+  // FAILED_PRECONDITION  another process holds it (the message has its pid), or `index` or `state` is
+  //                      foreign (has no format file of ours) or of a newer format: nothing was
+  //                      touched; the message says what to do.
+  // RESOURCE_EXHAUSTED   disk full; PERMISSION_DENIED etc.: the message names the path.
+  // An index of ours that does not open is renamed `index.damaged-<UTC time>` and a new one is made;
+  // `warnings()` tells.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Open(const Options& options, Clock& clock);
+
+  virtual ~Coordinator() = default;
+
+  // For grpc::ServerBuilder::RegisterService. Lives as long as the coordinator.
+  virtual v1::CoordinatorService::Service& service() = 0;
+
+  // Sentences for people about what was noticed while opening.
+  virtual const std::vector<std::string>& warnings() const = 0;
+
+  // The record kept under `name` in `state` (serialised onefold.storage.v1 messages), or nullopt.
+  virtual absl::StatusOr<std::optional<std::string>> GetRecord(const std::string& name) = 0;
+  // Durable when it returns.
+  virtual absl::Status PutRecord(const std::string& name, const std::string& bytes) = 0;
+  // Names with the given prefix, ascending.
+  virtual absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) = 0;
+
+  // Bytes that deleted rows still occupy are given back (compaction). Blocks.
+  virtual absl::Status Compact() = 0;
+};
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_COORDINATOR_COORDINATOR_H_

@@ -1,0 +1,66 @@
+// VolumeRun: one run over one filesystem, from scan to settled. The worker's main path:
+//
+//   scan    extent tree ⋈ checksum tree → fingerprints → coordinator
+//   plan    groups of equal extents come back, best first
+//   settle  references, scope, gain: what stays, what is dropped (settle*.h)
+//   execute prefetch and FIDEDUPERANGE (executor.h)
+//   verify  after a commit, which extents are gone
+
+#ifndef ONEFOLD_WORKER_VOLUME_RUN_H_
+#define ONEFOLD_WORKER_VOLUME_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/run_report.h"
+#include "common/stop.h"
+#include "common/uuid.h"
+#include "onefold/v1/coordinator_service.grpc.pb.h"
+#include "worker/exclude.h"
+#include "worker/progress.h"
+
+namespace onefold {
+
+// What a person asked for.
+struct RunOptions {
+  bool dry_run = false;
+  bool full = false;                 // stream old checksums past all heads, reconsider everything
+  bool match_inside = true;          // --match=all
+  bool skip_readonly_subvolumes = false;
+  int64_t min_file_bytes = 0;        // files smaller than this are left alone
+  int64_t max_file_bytes = 0;        // files larger than this are left alone; 0: no limit
+  int thread_count = 0;              // 0: chosen by the number of cores
+  int example_count = 0;             // how many examples to collect
+};
+
+// One path below which files may be touched.
+struct ScopeRoot {
+  std::string path;  // as resolved, absolute; raw bytes
+  // Set by the resolver: the subvolume and inode of the path.
+  uint64_t subvolume_id = 0;
+  uint64_t inode = 0;
+};
+
+// One filesystem that is to be worked on.
+struct VolumeTarget {
+  VolumeUuid uuid;
+  // A path on a writable mount of it that can reach the given roots.
+  std::string mount_path;
+  std::vector<ScopeRoot> roots;  // at least one
+};
+
+// Works on `target` until done or `stop`. Fills in `report` in any case, problems included.
+//
+// Blocking; uses its own threads. OK also when things were pinned, skipped or stopped; an error means
+// that this volume could not be worked on (the message says why and what to do).
+absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
+                       const ExcludeList& excludes, v1::CoordinatorService::StubInterface& coordinator,
+                       Clock& clock, StopSignal& stop, Progress& progress, VolumeReport& report);
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_WORKER_VOLUME_RUN_H_
