@@ -82,7 +82,7 @@ function(onefold_program name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} onefold_warnings)
 endfunction()
 
-# A GoogleTest program with our main (common/testing/test_main.cc). Does nothing without
+# A GoogleTest program with our main (tests/test_main.cc). Does nothing without
 # BUILD_TESTING. Building the target `onefold_tests` builds all of them.
 #
 # ThreadSanitizer sees races inside Debian's uninstrumented gRPC that are none. In such a build, tests

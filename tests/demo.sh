@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/demo.sh ONEFOLD [options of `onefold dedupe`]
+# ONEFOLD_BIN=program tests/demo.sh [options of `onefold dedupe`]
 #
 # What onefold does, on a throw-away btrfs: fills one with real duplicates, dedupes it, shows the
 # filesystem's own account before and after, checks that no file changed, and removes it all. Needs
@@ -8,8 +8,7 @@
 # Exit code: that of onefold, or 3 if a file changed, or 1 if the demonstration could not be set up.
 set -euo pipefail
 export LC_ALL=C.UTF-8
-onefold=$(readlink -f "$1")
-shift
+onefold=$(readlink -f "${ONEFOLD_BIN:?names the program to show}")
 
 say() { printf '==> %s\n' "$*"; }
 die() { printf 'demo: %s\n' "$*" >&2; exit 1; }
@@ -95,7 +94,10 @@ show() {
 }
 
 main() {
-  [ "$EUID" = 0 ] || die "needs root"
+  if [ "$EUID" != 0 ]; then
+    echo "SKIP: demo: needs root"
+    exit 77
+  fi
   make_place
   say "a throw-away btrfs with real duplicates, in $place"
   make_volume

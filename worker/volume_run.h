@@ -19,9 +19,10 @@
 #include "common/run_report.h"
 #include "common/stop.h"
 #include "common/uuid.h"
-#include "onefold/v1/coordinator_service.grpc.pb.h"
+#include "worker/coordinator_client.h"
 #include "worker/exclude.h"
 #include "worker/progress.h"
+#include "worker/scope.h"
 
 namespace onefold {
 
@@ -37,14 +38,6 @@ struct RunOptions {
   int example_count = 0;             // how many examples to collect
 };
 
-// One path below which files may be touched.
-struct ScopeRoot {
-  std::string path;  // as resolved, absolute; raw bytes
-  // Set by the resolver: the subvolume and inode of the path.
-  uint64_t subvolume_id = 0;
-  uint64_t inode = 0;
-};
-
 // One filesystem that is to be worked on.
 struct VolumeTarget {
   VolumeUuid uuid;
@@ -58,7 +51,7 @@ struct VolumeTarget {
 // Blocking; uses its own threads. OK also when things were pinned, skipped or stopped; an error means
 // that this volume could not be worked on (the message says why and what to do).
 absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
-                       const ExcludeList& excludes, v1::CoordinatorService::StubInterface& coordinator,
+                       const ExcludeList& excludes, CoordinatorClient& coordinator,
                        Clock& clock, StopSignal& stop, Progress& progress, VolumeReport& report);
 
 }  // namespace onefold

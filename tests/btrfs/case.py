@@ -24,6 +24,7 @@ COUNTERS = ("extents_total", "extents_scanned", "bytes_scanned", "file_bytes_rea
 OUTCOMES = {0: ("completed", "time_limit"), 1: ("refused",), 2: ("incomplete",),
             130: ("interrupted",), 143: ("interrupted",)}
 DEADLINE_SECONDS = 100
+SEED = int(os.environ.get("ONEFOLD_SEED", "1"))
 
 
 @dataclasses.dataclass
@@ -84,10 +85,11 @@ def why_no_volumes():
 class OnefoldTest(unittest.TestCase):
     """Gives volumes, mounts and state directories to a test and takes them back.
 
-    After a failure they are kept, with their paths printed, except where CI is set.
+    Those of the first failure are kept, mounted, and their place is printed; not where CI is set.
     """
 
     maxDiff = None
+    _kept = False
 
     @classmethod
     def setUpClass(cls):
@@ -96,10 +98,10 @@ class OnefoldTest(unittest.TestCase):
             raise unittest.SkipTest(reason)
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="onefold-test-", dir=os.environ.get("TMPDIR",
-                                                                                  "/var/tmp"))
+        place = os.environ.get("TMPDIR", "/var/tmp")  # /tmp may be in memory
+        self.folder = tempfile.mkdtemp(prefix="onefold-test-", dir=place)
         self.state = os.path.join(self.folder, "state")
-        self._volumes, self._mounts = [], []
+        self._undo = []  # called last to first at the end
 
     def run(self, result=None):
         result = result if result is not None else self.defaultTestResult()
@@ -108,31 +110,30 @@ class OnefoldTest(unittest.TestCase):
         failed = len(result.failures) + len(result.errors) > bad_before
         if not getattr(self, "folder", None):
             return result
-        if failed and not os.environ.get("CI"):
+        if failed and not OnefoldTest._kept and not os.environ.get("CI"):
+            OnefoldTest._kept = True
             print(f"kept for a look: {self.folder}", file=sys.stderr)
         else:
             self._release()
         return result
 
     def _release(self):
-        for target in reversed(self._mounts):
-            command("umount", "-l", target, check=False)
-        for volume in reversed(self._volumes):
-            volume.close()
+        for undo in reversed(self._undo):
+            undo()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # What a test is made of.
 
     def volume(self, **options):
         volume = Volume(self.folder, **options)
-        self._volumes.append(volume)
+        self._undo.append(volume.close)
         return volume
 
     def mount(self, source, target, *options):
         """Mounts something further; undone at the end."""
         os.makedirs(target, exist_ok=True)
         command("mount", *options, source, target)
-        self._mounts.append(target)
+        self._undo.append(lambda: command("umount", "-l", target, check=False))
         return target
 
     def bind(self, source, target, readonly=False):
@@ -180,14 +181,15 @@ class OnefoldTest(unittest.TestCase):
         return run
 
     def dedupe(self, volume, *options, paths=None, code=0, frees=None, shares=None, pins=None,
-               requests=None, settled=True, skip=(), **start):
+               requests=None, settled=True, watch=("",), skip=(), **start):
         """Runs on `paths` (default: the whole volume) and checks all that holds for such a run.
 
         `frees`, `shares`, `pins`, `requests`: expected figures; None: whatever the filesystem says.
-        `settled`: a second run must find nothing to do. `skip`: relative paths that may change.
+        `settled`: a second run must find nothing to do. `watch`: relative paths of which nothing may
+        change, `skip`: those below them that may.
         """
         paths = paths if paths is not None else [volume.root]
-        before = manifest(volume.root, skip)
+        before = {name: manifest(volume.path(name), skip) for name in watch}
         used = volume.used_data()
         run = self.onefold(*options, *paths, **start)
         drop = used - volume.used_data()
@@ -202,7 +204,9 @@ class OnefoldTest(unittest.TestCase):
                 self.assertEqual(run.totals[name], expected, f"{name}: {run}")
         if settled:
             self.check_settled(volume, *options, paths=paths, code=code, **start)
-        self.assertEqual([], differences(before, manifest(volume.root, skip)), run)
+        for name in watch:
+            after = manifest(volume.path(name), skip)
+            self.assertEqual([], differences(before[name], after), run)
         return run
 
     def check_settled(self, volume, *options, paths=None, code=0, **start):
@@ -252,4 +256,9 @@ class OnefoldTest(unittest.TestCase):
 
 
 def main():
+    """Runs the tests of a file; exit code 77 when none of them can run here."""
+    reason = why_no_volumes()
+    if reason:
+        print(f"SKIP: {os.path.basename(sys.argv[0])}: {reason}")
+        sys.exit(77)
     unittest.main(verbosity=2)

@@ -1,6 +1,7 @@
 """What a deduper must never change, recorded before a run and compared after it."""
 
 import dataclasses
+import errno
 import hashlib
 import os
 import stat
@@ -63,12 +64,33 @@ def _walk_files(root, visit):
         os.close(fd)
 
 
+_CHUNK = 1 << 20
+
+
+def _content_hash(fd, size):
+    """sha256 over all chunks that are not zero, with their offsets. Skips holes: files may have a
+    terabyte of them."""
+    digest, offset = hashlib.sha256(), 0
+    while offset < size:
+        try:
+            offset = max(offset, os.lseek(fd, offset, os.SEEK_DATA) // _CHUNK * _CHUNK)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                break
+            raise
+        chunk = os.pread(fd, _CHUNK, offset)
+        if chunk.strip(b"\0"):
+            digest.update(offset.to_bytes(8, "little") + chunk)
+        offset += _CHUNK
+    return digest.hexdigest()
+
+
 def _entry(dir_fd, name, status):
     content, xattrs = "", ()
     if stat.S_ISREG(status.st_mode):
         fd = os.open(name, os.O_RDONLY | os.O_NOATIME, dir_fd=dir_fd)
-        with open(fd, "rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
+        with open(fd, "rb"):
+            content = _content_hash(fd, status.st_size)
             xattrs = tuple((key, os.getxattr(fd, key)) for key in sorted(os.listxattr(fd)))
     return Entry(
         kind=stat.filemode(status.st_mode)[0], sha256=content, size=status.st_size,
@@ -118,21 +140,14 @@ def layout(root):
     return result
 
 
-def distinct_bytes(root):
-    """On-disk bytes that the files below `root` refer to, each counted once.
-
-    Exact for data that is not compressed; inline data occupies none.
-    """
-    ranges = []
+def extent_bytes(root):
+    """On-disk bytes of all extents that files below `root` refer to, each counted once and whole."""
+    extents = {}
 
     def visit(_, fd, __):
-        for mapping in ioctls.fiemap(fd):
-            if not mapping.inline:
-                ranges.append((mapping.physical, mapping.physical + mapping.length))
+        for item in ioctls.file_extents(fd):
+            if item.address:
+                extents[item.address] = item.disk_bytes
 
     _walk_files(root, visit)
-    total, reached = 0, 0
-    for start, end in sorted(ranges):
-        total += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
+    return sum(extents.values())

@@ -11,7 +11,7 @@ import subprocess
 
 import case
 from ioctls import FIDEDUPERANGE_DIFFERS, dedupe_ranges
-from manifest import differences, distinct_bytes, manifest
+from manifest import differences, extent_bytes, manifest
 from volume import KIB, MIB, command, pattern, text
 
 
@@ -31,10 +31,10 @@ class KernelTest(case.OnefoldTest):
         a, b = self.pair(volume)
         before, used = manifest(volume.root), volume.used_data()
         self.assertEqual(used, 2 * MIB)
-        self.assertEqual(distinct_bytes(volume.root), 2 * MIB)
+        self.assertEqual(extent_bytes(volume.root), 2 * MIB)
         self.assertEqual(self.status(a, b), 0)
         self.assertEqual(volume.used_data(), MIB)
-        self.assertEqual(distinct_bytes(volume.root), MIB)
+        self.assertEqual(extent_bytes(volume.root), MIB)
         self.assertEqual(differences(before, manifest(volume.root)), [])
         self.assertTrue(volume.same_place("a", "b"))
 

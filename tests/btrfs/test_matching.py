@@ -126,7 +126,7 @@ class CutTest(case.OnefoldTest):
         volume = self.volume()
         for number, cut in enumerate(cuts):
             volume.write(f"f{number}", pattern(1, size), cuts=cut)
-            self.assertEqual(len(volume.mappings(f"f{number}")), len(cut) + 1)
+            self.assertEqual(len(volume.extents(f"f{number}")), len(cut) + 1)
         run = self.dedupe(volume, frees=(len(cuts) - 1) * on_disk(size))
         self.assertTrue(volume.same_place(*(f"f{number}" for number in range(len(cuts)))))
         return run
@@ -160,7 +160,7 @@ class CutTest(case.OnefoldTest):
                 os.pwrite(fd, content[block * BLOCK:][:BLOCK], block * BLOCK)
             os.fsync(fd)
         os.close(fd)
-        self.assertGreater(len(volume.mappings("many")), 300)
+        self.assertGreater(len(volume.extents("many")), 300)
         self.dedupe(volume, frees=400 * BLOCK)
 
     # Case 73: each copy is an extent of its own.
@@ -182,7 +182,6 @@ class CutTest(case.OnefoldTest):
         piece = 128 * KIB
         for number in range(10):
             content = bytearray(pattern(1, 8 * piece))
-            content[number % 8 * piece + 8192:][:1] = b""
             at = number % 8 * piece + 8192
             content[at:at + 8] = number.to_bytes(8, "little")
             volume.write(f"f{number}", bytes(content), cuts=range(piece, 8 * piece, piece))

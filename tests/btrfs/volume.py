@@ -36,10 +36,10 @@ def pattern(seed, size):
 
 
 def text(seed, size):
-    """Bytes that compress about four to one."""
+    """Bytes that compress about three to one."""
     numbers = random.Random(seed)
-    words = [numbers.randbytes(6).hex().encode() for _ in range(300)]
-    line = b" ".join(numbers.choice(words) for _ in range(size // 13 + 1))
+    words = [numbers.randbytes(10).hex().encode() for _ in range(40)]
+    line = b" ".join(numbers.choice(words) for _ in range(size // 21 + 1))
     return line[:size]
 
 
@@ -231,6 +231,13 @@ class Volume:
         fd = os.open(self.path(name), os.O_RDONLY | os.O_NOATIME)
         try:
             return ioctls.fiemap(fd)
+        finally:
+            os.close(fd)
+
+    def extents(self, name):
+        fd = os.open(self.path(name), os.O_RDONLY | os.O_NOATIME)
+        try:
+            return [item for item in ioctls.file_extents(fd) if item.address]
         finally:
             os.close(fd)
 

@@ -30,7 +30,7 @@ FENCES = [
      "the core must run, and be race-checked, without gRPC"),
     (r"CLI/.*", r"cli/\w+\.cc", "13 s to compile"),
     (r"nlohmann/.*", r".*\.cc", "4 s to compile, so in no header"),
-    (r"absl/synchronization/mutex\.h", r"common/testing/test_main\.cc|cli/.*\.cc|bench/.*",
+    (r"absl/synchronization/mutex\.h", r"tests/test_main\.cc|cli/.*\.cc|bench/.*",
      "Debian's aborts on lock orders; use common/mutex.h"),
     (r"mutex|shared_mutex", r"common/mutex\.h", "use common/mutex.h, which clang can check"),
 ]
@@ -39,7 +39,7 @@ FORBIDDEN_CODE = [
     (r"\bthrow\b|\btry\s*\{", r"cli/.*|tests/.*", "exceptions are not used"),
     (r"\bForTesting\b|ForTesting\(|\bFRIEND_TEST\b", r"", "inject what a test must reach"),
     (r"\busing namespace\b(?! std::(string_view_)?literals| std::chrono_literals)", r"", "spell the name out"),
-    (r"\babsl::Mutex\b", r"common/testing/test_main\.cc|cli/.*\.cc", "use common/mutex.h"),
+    (r"\babsl::Mutex\b", r"tests/test_main\.cc|cli/.*\.cc", "use common/mutex.h"),
 ]
 # The same for every text file, comments included. Written so that this file does not find itself.
 FORBIDDEN_TEXT = [
@@ -48,6 +48,7 @@ FORBIDDEN_TEXT = [
     (r"\b(deb|security|ftp|snapshot)\.debian\." r"org\b|\bregistry\.npmjs\." r"org\b", "a package host"),
     (r"\"resolved\": *\"http", "a download address"),
 ]
+COLUMNS_MAX = 100  # of protos; clang-format watches over the C++
 LINES_MAX = 700  # a longer file has a seam somewhere
 SOURCES = (".cc", ".h")
 TEXTS = SOURCES + (".proto", ".py", ".sh", ".md", ".txt", ".cmake", ".json", ".yaml", ".yml", ".supp")
@@ -115,6 +116,8 @@ def check_text(tree):
                     yield f"{name}:{number}: {found[0].strip()} ({why})"
             if line != line.rstrip() and not name.endswith(".md"):
                 yield f"{name}:{number}: blanks or a carriage return at the end of the line"
+            if name.endswith(".proto") and len(line) > COLUMNS_MAX:
+                yield f"{name}:{number}: {len(line)} columns, at most {COLUMNS_MAX}"
         if lines[-1] != "":
             yield f"{name}: no newline at the end"
 
@@ -139,6 +142,17 @@ def is_test(name):
         base.startswith("test_") and base.endswith((".py", ".sh")))
 
 
+def names_file(cmake_text, base):
+    """Whether the list names the file, be it in a loop: foreach(name a b) … ${name}_test.cc …"""
+    if re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", cmake_text):
+        return True
+    for suffix in re.findall(r"\$\{\w+\}([\w.-]+)", cmake_text):
+        stem = base.removesuffix(suffix)
+        if stem != base and re.search(rf"(?<![\w.-]){re.escape(stem)}(?![\w.-])", cmake_text):
+            return True
+    return False
+
+
 def check_everything_is_built(tree):
     """A source or a test that no CMakeLists.txt names is never built, or never run."""
     for name in tree.lines:
@@ -147,10 +161,7 @@ def check_everything_is_built(tree):
         base = name.split("/")[-1]
         texts = [text for _, text in tree.cmake_lists_above(name)]
         patterns = [word for text in texts for word in re.findall(r"[\w.*?\[\]-]*\*[\w.*?\[\]-]*", text)]
-        named = any(re.search(rf"(?<![\w-]){re.escape(base)}\b", text) for text in texts)
-        # A list may name tests without their ending, and build the file name in a loop.
-        named = named or any(re.search(rf"(?<![\w-]){re.escape(base.rsplit('.', 1)[0])}(?![\w.-])", text)
-                             for text in texts)
+        named = any(names_file(text, base) for text in texts)
         if not named and not any(fnmatch.fnmatch(base, pattern) for pattern in patterns):
             yield f"{name}: in no CMakeLists.txt, so it never runs"
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -52,14 +53,24 @@ uint64_t SeedFrom(int argc, char** argv) {
   return seed;
 }
 
+// Says why, after each test: while a result is being added, GoogleTest holds a lock that asking for
+// the current test would take again.
 class SkipReporter : public ::testing::EmptyTestEventListener {
  private:
-  void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (!result.skipped()) return;
-    const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    const std::string reason = absl::StrReplaceAll(result.message(), {{"\n", " "}});
-    std::printf("SKIP: %s%s%s: %s\n", test == nullptr ? "all" : test->test_suite_name(),
-                test == nullptr ? "" : ".", test == nullptr ? "" : test->name(), reason.c_str());
+  void OnTestEnd(const ::testing::TestInfo& test) override {
+    Report(*test.result(), absl::StrCat(test.test_suite_name(), ".", test.name()));
+  }
+  void OnTestSuiteEnd(const ::testing::TestSuite& suite) override {
+    Report(suite.ad_hoc_test_result(), suite.name());
+  }
+
+  static void Report(const ::testing::TestResult& result, const std::string& what) {
+    for (int i = 0; i < result.total_part_count(); ++i) {
+      const ::testing::TestPartResult& part = result.GetTestPartResult(i);
+      if (!part.skipped()) continue;
+      const std::string reason = absl::StrReplaceAll(part.message(), {{"\n", " "}});
+      std::printf("SKIP: %s: %s\n", what.c_str(), reason.c_str());
+    }
   }
 };
 

@@ -1,0 +1,50 @@
+#include "cli/dedupe_arguments.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace onefold {
+
+DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
+                  absl::string_view working_directory) {
+  DedupeJob job;
+  if (stored != nullptr) job = *stored;
+  if (!arguments.paths.empty()) {
+    job.paths.clear();
+    for (const std::string& path : arguments.paths) {
+      job.paths.push_back(AbsolutePath(path, working_directory));
+    }
+  }
+  if (arguments.exclude_patterns) job.exclude_patterns = *arguments.exclude_patterns;
+  if (arguments.min_file_bytes) job.min_file_bytes = *arguments.min_file_bytes;
+  if (arguments.max_file_bytes) job.max_file_bytes = *arguments.max_file_bytes;
+  if (arguments.skip_readonly_subvolumes) {
+    job.skip_readonly_subvolumes = *arguments.skip_readonly_subvolumes;
+  }
+  if (arguments.match_extents_only) job.match_extents_only = *arguments.match_extents_only;
+  if (arguments.thread_count) job.thread_count = *arguments.thread_count;
+  if (arguments.max_time) job.max_time = *arguments.max_time;
+  return job;
+}
+
+std::string AbsolutePath(absl::string_view path, absl::string_view working_directory) {
+  const std::string whole = absl::StartsWith(path, "/")
+                                ? std::string(path)
+                                : absl::StrCat(working_directory, "/", path);
+  std::string clean;
+  for (const absl::string_view part : absl::StrSplit(whole, '/')) {
+    if (!part.empty() && part != ".") absl::StrAppend(&clean, "/", part);
+  }
+  return clean.empty() ? "/" : clean;
+}
+
+std::string DefaultStateDirectory(bool is_root, absl::string_view xdg_state_home,
+                                  absl::string_view home) {
+  if (is_root) return "/var/lib/onefold";
+  if (absl::StartsWith(xdg_state_home, "/")) return AbsolutePath("onefold", xdg_state_home);
+  if (absl::StartsWith(home, "/")) return AbsolutePath(".local/state/onefold", home);
+  return "";
+}
+
+}  // namespace onefold

@@ -1,0 +1,255 @@
+#include "coordinator/rocks_store.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+#include "coordinator/keys.h"
+#include "coordinator/rocks_ingest.h"
+#include "coordinator/rocks_status.h"
+
+namespace onefold::index {
+namespace {
+
+// Its presence says that a read met damage: the next opening then rebuilds instead of failing in the
+// same place for ever.
+constexpr char kDamagedMark[] = "ONEFOLD_DAMAGED";
+// Table files on their way into the database; whatever is in it when we open was left by a crash.
+constexpr char kIncoming[] = "incoming";
+
+// More than the log of a short run: replaying it would cost the next start more than writing it out.
+constexpr uint64_t kUnflushedBytesMax = 64 << 10;
+// Space that is not worth a compaction.
+constexpr uint64_t kCompactBytesMin = 256 << 10;
+
+rocksdb::BlockBasedTableOptions TableOptions(const RocksBudget& budget) {
+  rocksdb::BlockBasedTableOptions options;
+  // Not strict: with a strict limit reads fail while the cache is full of blocks in use.
+  options.block_cache = rocksdb::NewLRUCache(budget.block_cache_bytes, /*num_shard_bits=*/2);
+  options.cache_index_and_filter_blocks = true;
+  options.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.whole_key_filtering = false;  // the prefix is what is asked for; see keys.h
+  options.block_size = 16 << 10;
+  // Index and filter in pieces, so that one look-up in a large file does not fill the cache.
+  options.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  options.partition_filters = true;
+  options.metadata_block_size = 16 << 10;
+  options.format_version = 5;
+  return options;
+}
+
+rocksdb::Options StoreOptions(const RocksBudget& budget) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.env = rocksdb::Env::Default();
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(budget)));
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kKeyPrefixBytes));
+  options.compression = rocksdb::kLZ4Compression;  // half the size at the speed of none
+
+  options.write_buffer_size = budget.write_buffer_bytes;
+  options.max_write_buffer_number = 2;
+  options.arena_block_size = budget.write_buffer_bytes / 16;
+  options.max_total_wal_size = 2 * budget.write_buffer_bytes;
+  options.writable_file_max_buffer_size = 256 << 10;
+  options.level_compaction_dynamic_level_bytes = true;
+  options.target_file_size_base = 32 << 20;
+  options.compaction_readahead_size = 256 << 10;
+  // A scan adds a file of fingerprints for each 32k extents; merging them may wait until it ended.
+  options.level0_file_num_compaction_trigger = 8;
+  options.max_background_jobs = 2;  // one flush, one compaction
+  options.max_open_files = 64;
+
+  // Preallocated logs count in the size of the directory.
+  options.allow_fallocate = false;
+  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.keep_log_file_num = 2;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  options.skip_stats_update_on_db_open = true;
+  return options;
+}
+
+class RocksCursor final : public StoreCursor {
+ public:
+  RocksCursor(std::unique_ptr<rocksdb::Iterator> rows, const std::string& directory,
+              std::function<void()> on_damage)
+      : rows_(std::move(rows)), directory_(directory), on_damage_(std::move(on_damage)) {}
+
+  void Seek(absl::string_view key) override { rows_->Seek(ToSlice(key)); }
+  void Next() override { rows_->Next(); }
+  bool Valid() const override { return rows_->Valid(); }
+  absl::string_view key() const override { return FromSlice(rows_->key()); }
+  absl::string_view value() const override { return FromSlice(rows_->value()); }
+  absl::Status status() const override {
+    const absl::Status status = FromRocksStatus(rows_->status(), directory_);
+    if (absl::IsDataLoss(status)) on_damage_();
+    return status;
+  }
+
+ private:
+  const std::unique_ptr<rocksdb::Iterator> rows_;
+  const std::string& directory_;
+  const std::function<void()> on_damage_;
+};
+
+class RocksStore final : public OrderedStore {
+ public:
+  RocksStore(std::string directory, rocksdb::Options options, std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)), options_(std::move(options)), db_(std::move(db)) {}
+
+  ~RocksStore() override {
+    uint64_t unflushed_bytes = 0;
+    db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &unflushed_bytes);
+    // Nothing is lost when either fails: what was acknowledged is in the log.
+    if (unflushed_bytes > options_.arena_block_size + kUnflushedBytesMax) {
+      db_->Flush({}).PermitUncheckedError();
+    }
+    db_->Close().PermitUncheckedError();
+  }
+
+  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = access == Access::kWalk;
+    options.prefix_same_as_start = access == Access::kLookup;
+    return std::make_unique<RocksCursor>(
+        std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options)), directory_,
+        [this] { MarkDamaged(); });
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, ToSlice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    RETURN_IF_ERROR(Checked(status));
+    return value;
+  }
+
+  absl::Status Write(const RowBatch& batch) override {
+    if (batch.empty()) return absl::OkStatus();
+    MutexLock lock(&write_mutex_);
+    if (write_failed_.exchange(false)) {
+      // After a full disk RocksDB refuses all writes until it is told to try again.
+      RETURN_IF_ERROR(Noted(Checked(db_->Resume())));
+    }
+    return Noted(batch.size() >= kIngestRowsMin ? Ingest(batch) : Log(batch));
+  }
+
+  absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
+    const rocksdb::Slice first = ToSlice(begin);
+    const rocksdb::Slice last = ToSlice(end);
+    RETURN_IF_ERROR(Checked(rocksdb::DeleteFilesInRange(
+        db_.get(), db_->DefaultColumnFamily(), &first, &last, /*include_end=*/false)));
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    return Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last));
+  }
+
+  absl::Status Compact() override {
+    RETURN_IF_ERROR(Checked(db_->Flush({})));
+    if (!WorthCompacting()) return absl::OkStatus();
+    rocksdb::CompactRangeOptions options;
+    options.exclusive_manual_compaction = false;
+    return Checked(db_->CompactRange(options, nullptr, nullptr));
+  }
+
+ private:
+  absl::Status Checked(const rocksdb::Status& status) const {
+    const absl::Status result = FromRocksStatus(status, directory_);
+    if (absl::IsDataLoss(result)) MarkDamaged();
+    return result;
+  }
+
+  absl::Status Noted(absl::Status status) {
+    if (!status.ok()) write_failed_ = true;
+    return status;
+  }
+
+  void MarkDamaged() const { std::ofstream(directory_ + "/" + kDamagedMark).flush(); }
+
+  absl::Status Log(const RowBatch& batch) {
+    rocksdb::WriteBatch rows;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const RowBatch::Change change = batch[i];
+      RETURN_IF_ERROR(Checked(change.is_put ? rows.Put(ToSlice(change.key), ToSlice(change.value))
+                                            : rows.Delete(ToSlice(change.key))));
+    }
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    return Checked(db_->Write(options, &rows));
+  }
+
+  absl::Status Ingest(const RowBatch& batch) {
+    const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
+    return IngestBatch(*db_, options_, batch, directory_, stem);
+  }
+
+  bool WorthCompacting() const {
+    rocksdb::ColumnFamilyMetaData files;
+    db_->GetColumnFamilyMetaData(&files);
+    uint64_t upper_bytes = 0;  // above the last level: merging them in removes what they outdate
+    uint64_t entries = 0;
+    uint64_t deletions = 0;
+    for (const rocksdb::LevelMetaData& level : files.levels) {
+      if (&level != &files.levels.back()) upper_bytes += level.size;
+      for (const rocksdb::SstFileMetaData& file : level.files) {
+        entries += file.num_entries;
+        deletions += file.num_deletions;
+      }
+    }
+    return upper_bytes > kCompactBytesMin && (upper_bytes > files.size / 4 || deletions > entries / 8);
+  }
+
+  const std::string directory_;
+  const rocksdb::Options options_;
+  const std::unique_ptr<rocksdb::DB> db_;
+  Mutex write_mutex_;
+  int64_t ingest_count_ ABSL_GUARDED_BY(write_mutex_) = 0;
+  std::atomic<bool> write_failed_ = false;
+};
+
+absl::Status PrepareDirectory(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory + "/" + kDamagedMark, error)) {
+    return absl::DataLossError(absl::StrCat(directory, ": damage was found when it was last read"));
+  }
+  const std::filesystem::path incoming = directory + "/" + kIncoming;
+  std::filesystem::remove_all(incoming, error);
+  std::filesystem::create_directory(incoming, error);
+  if (error) return absl::ErrnoToStatus(error.value(), absl::StrCat("making ", incoming.string()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
+                                                             const RocksBudget& budget) {
+  RETURN_IF_ERROR(PrepareDirectory(directory));
+  rocksdb::Env& env = *rocksdb::Env::Default();
+  env.SetAllowNonOwnerAccess(false);  // files get mode 0600
+  env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
+  env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
+  const rocksdb::Options options = StoreOptions(budget);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
+  if (!status.ok()) return FromRocksOpenStatus(status, directory);
+  return std::make_unique<RocksStore>(directory, options, std::unique_ptr<rocksdb::DB>(db));
+}
+
+}  // namespace onefold::index

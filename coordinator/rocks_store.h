@@ -1,0 +1,39 @@
+// RocksStore: an OrderedStore on RocksDB, tuned for little memory.
+//
+// How a batch is written depends on its size. Small ones go through the write-ahead log. Big ones
+// (kIngestRowsMin) are sorted, written as table files and ingested: with Debian's RocksDB that is
+// about ten times cheaper than the way through the memtable. There is one file for each kind of row,
+// so that runs of ascending addresses never overlap and never need compaction; the files of a batch
+// become visible together.
+
+#ifndef ONEFOLD_COORDINATOR_ROCKS_STORE_H_
+#define ONEFOLD_COORDINATOR_ROCKS_STORE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "coordinator/ordered_store.h"
+
+namespace onefold::index {
+
+// Rows from which on a batch is ingested as table files. Below it four fsyncs cost more than a log
+// of that size.
+inline constexpr size_t kIngestRowsMin = 16384;
+
+// Block caches, write buffers and background threads of the stores of a process. Thread-safe.
+struct RocksBudget {
+  size_t block_cache_bytes = 8 << 20;
+  size_t write_buffer_bytes = 4 << 20;
+};
+
+// Opens or creates the database in `directory`, which must exist and is used by nobody else.
+//
+// DATA_LOSS           it is damaged.
+// RESOURCE_EXHAUSTED  the disk is full.
+absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
+                                                             const RocksBudget& budget);
+
+}  // namespace onefold::index
+
+#endif  // ONEFOLD_COORDINATOR_ROCKS_STORE_H_

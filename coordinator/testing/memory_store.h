@@ -1,0 +1,98 @@
+// An OrderedStore in memory: right, but not durable. Thread-safe.
+
+#ifndef ONEFOLD_COORDINATOR_TESTING_MEMORY_STORE_H_
+#define ONEFOLD_COORDINATOR_TESTING_MEMORY_STORE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/mutex.h"
+#include "coordinator/keys.h"
+#include "coordinator/ordered_store.h"
+
+namespace onefold::index {
+
+class MemoryStore final : public OrderedStore {
+ public:
+  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
+    MutexLock lock(&mutex_);
+    return std::make_unique<Cursor>(rows_, access);
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    MutexLock lock(&mutex_);
+    const auto row = rows_.find(std::string(key));
+    if (row == rows_.end()) return std::nullopt;
+    return row->second;
+  }
+
+  absl::Status Write(const RowBatch& batch) override {
+    MutexLock lock(&mutex_);
+    if (!write_status_.ok()) return write_status_;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const RowBatch::Change change = batch[i];
+      if (change.is_put) {
+        rows_[std::string(change.key)] = std::string(change.value);
+      } else {
+        rows_.erase(std::string(change.key));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
+    MutexLock lock(&mutex_);
+    rows_.erase(rows_.lower_bound(std::string(begin)), rows_.lower_bound(std::string(end)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Compact() override { return absl::OkStatus(); }
+
+  // Every Write answers `status` from now on; OK ends that.
+  void FailWrites(absl::Status status) {
+    MutexLock lock(&mutex_);
+    write_status_ = std::move(status);
+  }
+
+  std::map<std::string, std::string> rows() const {
+    MutexLock lock(&mutex_);
+    return rows_;
+  }
+
+ private:
+  using Rows = std::map<std::string, std::string>;
+
+  class Cursor final : public StoreCursor {
+   public:
+    Cursor(Rows rows, Access access) : rows_(std::move(rows)), access_(access), at_(rows_.end()) {}
+    void Seek(absl::string_view key) override {
+      at_ = rows_.lower_bound(std::string(key));
+      prefix_ = std::string(key.substr(0, kKeyPrefixBytes));
+    }
+    void Next() override { ++at_; }
+    bool Valid() const override {
+      return at_ != rows_.end() && (access_ == Access::kWalk ||
+                                    at_->first.compare(0, kKeyPrefixBytes, prefix_) == 0);
+    }
+    absl::string_view key() const override { return at_->first; }
+    absl::string_view value() const override { return at_->second; }
+    absl::Status status() const override { return absl::OkStatus(); }
+
+   private:
+    const Rows rows_;
+    const Access access_;
+    std::string prefix_;
+    Rows::const_iterator at_;
+  };
+
+  mutable Mutex mutex_;
+  Rows rows_ ABSL_GUARDED_BY(mutex_);
+  absl::Status write_status_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onefold::index
+
+#endif  // ONEFOLD_COORDINATOR_TESTING_MEMORY_STORE_H_

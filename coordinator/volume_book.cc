@@ -1,0 +1,175 @@
+#include "coordinator/volume_book.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/bytes.h"
+#include "common/status_macros.h"
+
+namespace onefold::index {
+namespace {
+
+// A worker that invents volumes must not fill the index with records.
+constexpr size_t kVolumesMax = 65536;
+
+// Kinds whose keys begin with a volume number.
+constexpr std::array kKindsOfVolume = {Kind::kAnchor,     Kind::kExtent, Kind::kFingerprint,
+                                       Kind::kIncomplete, Kind::kMatch,  Kind::kOutcome,
+                                       Kind::kWaiting};
+
+uint64_t NewIncarnation() {
+  std::random_device device;
+  uint64_t incarnation = 0;
+  while (incarnation == 0) incarnation = uint64_t{device()} << 32 | device();
+  return incarnation;
+}
+
+}  // namespace
+
+absl::Status Volume::CheckIncarnation(uint64_t incarnation) const {
+  if (incarnation == record_.incarnation()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("volume ", ToString(uuid_), " has another incarnation by now: sync again"));
+}
+
+absl::StatusOr<VolumeRecord> Volume::Record(uint64_t incarnation) const {
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  return record_;
+}
+
+VolumeRecord Volume::Record() const {
+  MutexLock lock(&mutex_);
+  return record_;
+}
+
+absl::Status Volume::Update(uint64_t incarnation, Change change) {
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  VolumeRecord record = record_;
+  RowBatch batch;
+  RETURN_IF_ERROR(change(record, batch));
+  const std::string bytes = record.SerializeAsString();
+  if (batch.empty() && bytes == record_.SerializeAsString()) return absl::OkStatus();
+  batch.Put(VolumeKey(uuid_), bytes);
+  RETURN_IF_ERROR(store_.Write(batch));
+  record_ = std::move(record);
+  return absl::OkStatus();
+}
+
+absl::Status Volume::Note(uint64_t incarnation,
+                          absl::FunctionRef<void(VolumeRecord& record)> change) {
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  change(record_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<VolumeNumber> Volume::Reset(VolumeRecord record) {
+  MutexLock lock(&mutex_);
+  RowBatch batch;
+  batch.Put(VolumeKey(uuid_), record.SerializeAsString());
+  RETURN_IF_ERROR(store_.Write(batch));
+  const VolumeNumber old = NumberOf(record_);
+  record_ = std::move(record);
+  return old;
+}
+
+absl::StatusOr<std::unique_ptr<VolumeBook>> VolumeBook::Open(OrderedStore& store) {
+  auto book = std::unique_ptr<VolumeBook>(new VolumeBook(store));
+  RETURN_IF_ERROR(book->Load());
+  RETURN_IF_ERROR(book->DropOrphans());
+  return book;
+}
+
+absl::Status VolumeBook::Load() {
+  MutexLock lock(&mutex_);
+  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  const std::string prefix(1, static_cast<char>(Kind::kVolume));
+  for (rows->Seek(prefix); rows->Valid() && rows->key().substr(0, 1) == prefix; rows->Next()) {
+    ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseVolumeKey(rows->key()));
+    VolumeRecord record;
+    if (!record.ParseFromArray(rows->value().data(), static_cast<int>(rows->value().size()))) {
+      return absl::DataLossError(absl::StrCat("record of volume ", ToString(uuid)));
+    }
+    next_number_ = std::max(next_number_, record.number() + 1);
+    volumes_[uuid] = std::make_unique<Volume>(uuid, std::move(record), store_);
+  }
+  return rows->status();
+}
+
+absl::Status VolumeBook::DropOrphans() {
+  MutexLock lock(&mutex_);
+  std::set<uint32_t> known;
+  for (const auto& [uuid, volume] : volumes_) known.insert(volume->Record().number());
+  std::set<uint32_t> orphans;
+  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  for (const Kind kind : kKindsOfVolume) {
+    // From volume to volume: one jump for each.
+    rows->Seek(KeyPrefix(kind, {0}));
+    while (rows->Valid() && rows->key().size() >= 5 &&
+           rows->key().front() == static_cast<char>(kind)) {
+      const uint32_t number = LoadBig32(rows->key().data() + 1);
+      if (!known.contains(number)) orphans.insert(number);
+      next_number_ = std::max(next_number_, number + 1);
+      rows->Seek(KeyPrefix(kind, {number + 1}));
+    }
+  }
+  RETURN_IF_ERROR(rows->status());
+  for (const uint32_t number : orphans) RETURN_IF_ERROR(DropRows({number}));
+  return absl::OkStatus();
+}
+
+absl::Status VolumeBook::DropRows(VolumeNumber number) {
+  for (const Kind kind : kKindsOfVolume) {
+    RETURN_IF_ERROR(
+        store_.DropRange(KeyPrefix(kind, number), KeyPrefix(kind, {number.value + 1})));
+  }
+  return absl::OkStatus();
+}
+
+VolumeRecord VolumeBook::NewRecord(Shape shape) {
+  VolumeRecord record;
+  record.set_number(next_number_++);
+  record.set_incarnation(NewIncarnation());
+  record.set_block_bytes(shape.block_bytes);
+  record.set_checksum_kind(shape.checksum_kind);
+  record.mutable_queue()->set_everything(true);
+  record.mutable_queue()->set_epoch(1);
+  return record;
+}
+
+Volume* VolumeBook::Find(const VolumeUuid& uuid) const {
+  MutexLock lock(&mutex_);
+  const auto volume = volumes_.find(uuid);
+  return volume == volumes_.end() ? nullptr : volume->second.get();
+}
+
+absl::StatusOr<Volume*> VolumeBook::FindOrMake(const VolumeUuid& uuid, Shape shape,
+                                               int64_t filesystem_generation) {
+  MutexLock lock(&mutex_);
+  const auto found = volumes_.find(uuid);
+  if (found == volumes_.end()) {
+    if (volumes_.size() >= kVolumesMax) return absl::ResourceExhaustedError("too many volumes");
+    auto volume = std::make_unique<Volume>(uuid, VolumeRecord(), store_);
+    RETURN_IF_ERROR(volume->Reset(NewRecord(shape)).status());
+    return (volumes_[uuid] = std::move(volume)).get();
+  }
+  Volume& volume = *found->second;
+  const VolumeRecord record = volume.Record();
+  const bool same_life = record.block_bytes() == shape.block_bytes &&
+                         record.checksum_kind() == shape.checksum_kind &&
+                         record.scanned_generation() <= filesystem_generation;
+  if (!same_life) {
+    ASSIGN_OR_RETURN(const VolumeNumber old, volume.Reset(NewRecord(shape)));
+    RETURN_IF_ERROR(DropRows(old));
+  }
+  return &volume;
+}
+
+}  // namespace onefold::index

@@ -1,0 +1,105 @@
+// Volumes of the index and their records (rows V).
+//
+// A record holds the cursor and the counters of a volume. It must never disagree with the rows it
+// speaks about, whatever happens, so every change of rows goes through Volume::Update, which puts the
+// new record into the same atomic batch.
+
+#ifndef ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
+#define ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "common/uuid.h"
+#include "coordinator/keys.h"
+#include "coordinator/ordered_store.h"
+#include "onefold/storage/v1/volume.pb.h"
+
+namespace onefold::index {
+
+using storage::v1::VolumeRecord;
+
+inline VolumeNumber NumberOf(const VolumeRecord& record) { return {record.number()}; }
+
+// One volume. Thread-safe. Lives as long as its book.
+class Volume {
+ public:
+  // `store` must outlive the volume.
+  Volume(const VolumeUuid& uuid, VolumeRecord record, OrderedStore& store)
+      : uuid_(uuid), store_(store), record_(std::move(record)) {}
+
+  // FAILED_PRECONDITION: `incarnation` is not the present one.
+  absl::StatusOr<VolumeRecord> Record(uint64_t incarnation) const;
+  VolumeRecord Record() const;
+
+  // Lets `change` look at the store, alter the record and add rows to the batch, then writes both
+  // together. Nothing else changes the volume meanwhile. When `change` or the write fails, nothing
+  // happened. Writes nothing if nothing changed.
+  //
+  // FAILED_PRECONDITION: `incarnation` is not the present one.
+  using Change = absl::FunctionRef<absl::Status(VolumeRecord& record, RowBatch& batch)>;
+  absl::Status Update(uint64_t incarnation, Change change);
+
+  // Alters the record in memory alone; it becomes durable with the next Update. For what does no harm
+  // when it is lost together with all that was written after it.
+  absl::Status Note(uint64_t incarnation, absl::FunctionRef<void(VolumeRecord& record)> change);
+
+  // Begins a new life: another number and incarnation, nothing indexed. Returns the number of the old
+  // rows, which the caller drops.
+  absl::StatusOr<VolumeNumber> Reset(VolumeRecord record);
+
+  const VolumeUuid& uuid() const { return uuid_; }
+
+ private:
+  absl::Status CheckIncarnation(uint64_t incarnation) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const VolumeUuid uuid_;
+  OrderedStore& store_;
+  mutable Mutex mutex_;
+  VolumeRecord record_ ABSL_GUARDED_BY(mutex_);
+};
+
+// All volumes. Thread-safe.
+class VolumeBook {
+ public:
+  // Reads the records, and drops rows of volumes that have none (what an interrupted Reset left).
+  // `store` must outlive the book.
+  static absl::StatusOr<std::unique_ptr<VolumeBook>> Open(OrderedStore& store);
+
+  // nullptr if the volume is unknown.
+  Volume* Find(const VolumeUuid& uuid) const;
+
+  // The volume, made if unknown, reset if it is of another block size or checksum kind, or if its
+  // cursor lies above `filesystem_generation`: then it belongs to another life of the filesystem.
+  //
+  // RESOURCE_EXHAUSTED: there are too many volumes.
+  struct Shape {
+    int32_t block_bytes = 0;
+    int32_t checksum_kind = 0;
+  };
+  absl::StatusOr<Volume*> FindOrMake(const VolumeUuid& uuid, Shape shape,
+                                     int64_t filesystem_generation);
+
+ private:
+  explicit VolumeBook(OrderedStore& store) : store_(store) {}
+
+  absl::Status Load();
+  absl::Status DropOrphans();
+  absl::Status DropRows(VolumeNumber number);
+  VolumeRecord NewRecord(Shape shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  OrderedStore& store_;
+  mutable Mutex mutex_;
+  uint32_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<VolumeUuid, std::unique_ptr<Volume>> volumes_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onefold::index
+
+#endif  // ONEFOLD_COORDINATOR_VOLUME_BOOK_H_

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""A disk that fails: the bad place is named and left alone, the rest is done."""
+
+import case
+from fault_disk import FaultDisk
+from ioctls import fiemap
+from volume import BLOCK, KIB, MIB, command, pattern
+
+
+class ReadErrorTest(case.OnefoldTest):
+
+    def disk(self):
+        disk = FaultDisk(self.folder)
+        self._undo.append(disk.close)
+        return disk
+
+    def pairs(self, volume, count=10):
+        for number in range(count):
+            for name in ("a", "b"):
+                volume.write(f"{name}/{number}", pattern(number, 256 * KIB), sync=True)
+        volume.sync()
+
+    def place(self, disk, name):
+        """Where the first block of a file lies on the disk, by what is there beside its twin."""
+        volume = disk.volume
+        own = volume.mappings(name)[0].physical
+        marker = volume.write("marker", pattern(12345, BLOCK), sync=True)
+        with open(marker, "rb") as file:
+            logical = fiemap(file.fileno())[0].physical
+        return disk.find(pattern(12345, BLOCK)) + own - logical
+
+    def forget(self):
+        command("sysctl", "-q", "vm.drop_caches=3")
+
+    # One file cannot be read: exit 2, it is named, its neighbours are folded (case 128).
+    def test_unreadable_file(self):
+        disk = self.disk()
+        volume = disk.volume
+        self.pairs(volume)
+        at = self.place(disk, "b/3")
+        used = volume.used_data()
+        self.forget()
+        disk.set(bad_begin=at + 64 * KIB, bad_end=at + 68 * KIB)
+        run = self.onefold(volume.root)
+        self.assertEqual(run.code, 2, run)
+        self.assertTrue(any(problem["path"].endswith("/3") for problem in run.problems), run)
+        disk.set(bad_begin=0, bad_end=0)
+        self.assertEqual(used - volume.used_data(), 9 * 256 * KIB, run)
+        self.assertEqual(run.totals["bytes_freed"], 9 * 256 * KIB, run)
+        for number in range(10):
+            for name in ("a", "b"):
+                self.assertEqual(volume.read(f"{name}/{number}"), pattern(number, 256 * KIB))
+
+    # Mended: a later run does what was left.
+    def test_readable_again(self):
+        disk = self.disk()
+        volume = disk.volume
+        self.pairs(volume, 2)
+        at = self.place(disk, "b/0")
+        self.forget()
+        disk.set(bad_begin=at, bad_end=at + BLOCK)
+        run = self.onefold(volume.root)
+        self.assertEqual((run.code, run.totals["bytes_freed"]), (2, 256 * KIB), run)
+        disk.set(bad_begin=0, bad_end=0)
+        self.dedupe(volume, "--full", frees=256 * KIB)
+
+    # Bit rot: the checksum in the index is that of the healthy data, but the kernel refuses to compare
+    # what does not match it. The healthy copy stays as it is (case 3).
+    def test_rotten_copy(self):
+        disk = self.disk()
+        volume = disk.volume
+        self.pairs(volume, 5)
+        at = self.place(disk, "b/2")
+        self.forget()
+        disk.set(rotten_begin=at + 8 * KIB, rotten_end=at + 8 * KIB + 16)
+        run = self.onefold(volume.root)
+        self.assertEqual(run.code, 2, run)
+        self.assertEqual(run.totals["bytes_freed"], 4 * 256 * KIB, run)
+        self.assertEqual(volume.read("a/2"), pattern(2, 256 * KIB))
+        disk.set(rotten_begin=0, rotten_end=0)
+        self.assertEqual(volume.read("b/2"), pattern(2, 256 * KIB))
+
+    # The filesystem turns read-only in the middle: the run ends by itself and says so.
+    def test_disk_that_cannot_be_written(self):
+        disk = self.disk()
+        volume = disk.volume
+        self.pairs(volume, 10)
+        disk.set(fail_writes=1)
+        run = self.onefold(volume.root)
+        self.assertIn(run.code, (1, 2), run)
+        self.assertTrue(run.stderr.strip() or run.problems, run)
+        disk.set(fail_writes=0)
+        volume.unmount()
+        volume.mount()
+        for number in range(10):
+            for name in ("a", "b"):
+                self.assertEqual(volume.read(f"{name}/{number}"), pattern(number, 256 * KIB))
+        self.dedupe(volume)
+        self.assertEqual(volume.used_data(), 10 * 256 * KIB)
+
+    # A slow disk (each read 5 ms): ranges are read ahead, so the run does not take a read a block
+    # (case 148).
+    def test_slow_disk(self):
+        disk = self.disk()
+        volume = disk.volume
+        for name in ("a", "b"):
+            volume.write(name, pattern(1, 8 * MIB), sync=True)
+        self.forget()
+        disk.set(read_delay_us=5000)
+        run = self.onefold(volume.root)
+        disk.set(read_delay_us=0)
+        self.assertEqual((run.code, run.totals["bytes_freed"]), (0, 8 * MIB), run)
+        self.assertLess(run.seconds, 10, "4096 single reads would take 20 s")
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,16 @@
+// The only place where errno becomes a code.
+
+#ifndef ONEFOLD_WORKER_BTRFS_ERRNO_H_
+#define ONEFOLD_WORKER_BTRFS_ERRNO_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace onefold {
+
+// The code is chosen for the caller's next step (see docs/HACKING.md); the message is "what: text".
+absl::Status StatusFromErrno(int error, absl::string_view what);
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_WORKER_BTRFS_ERRNO_H_

@@ -1,0 +1,76 @@
+// Executor: carries out drops. Each move is one (source, destination) pair; moves from one source
+// range go into one call with many destinations.
+//
+// The time of a dedupe goes into reading: the kernel compares page by page without readahead. So both
+// ranges are read with large preads just before the call, by several threads, which keeps several
+// operations in flight. What was not in the page cache before is dropped from it afterwards.
+//
+// No two threads ever dedupe one inode at a time (kernel hangs, docs/decisions).
+
+#ifndef ONEFOLD_WORKER_EXECUTOR_H_
+#define ONEFOLD_WORKER_EXECUTOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/mutex.h"
+#include "common/stop.h"
+#include "worker/dedupe_answer.h"
+#include "worker/progress.h"
+#include "worker/settle.h"
+#include "worker/volume.h"
+
+namespace onefold {
+
+// What became of one drop.
+struct Execution {
+  // True if every move was answered "same": the extent is gone after the next commit, unless somebody
+  // took a new reference meanwhile.
+  bool moved = false;
+  // Bytes of the moves that were answered "same".
+  int64_t shared_bytes = 0;
+  // If not moved: the first answer that was not "same".
+  DedupeAnswer failure = DedupeAnswer::kSame;
+  int error = 0;        // errno, where there is one
+  InodeId failed_file;  // whose answer it was
+};
+
+class Executor {
+ public:
+  struct Options {
+    int thread_count = 4;
+    // Destinations of one call, at most kDedupeDestinationsMax: so many files (and their source) each
+    // thread holds open.
+    size_t destinations_max = 8;
+  };
+
+  // All arguments must outlive this object.
+  Executor(Volume& volume, Options options, StopSignal& stop, Progress& progress);
+
+  // Executes `drops`; the result has one entry for each. Returns early on `stop` (what was not started
+  // is kStopped) or when an answer ends the whole run (see fatal()). Not thread-safe.
+  std::vector<Execution> Execute(const std::vector<Drop>& drops);
+
+  // Set when the filesystem cannot go on: an answer that would be the same for every request
+  // (kUnsupported, kNoSpace, or kReadOnly).
+  DedupeAnswer fatal() const { return static_cast<DedupeAnswer>(fatal_.load()); }
+
+ private:
+  struct Call;
+  class Batch;
+
+  Volume& volume_;
+  const Options options_;
+  StopSignal& stop_;
+  Progress& progress_;
+  std::atomic<int> fatal_{static_cast<int>(DedupeAnswer::kSame)};
+};
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_WORKER_EXECUTOR_H_

@@ -1,0 +1,119 @@
+// ExtentView: one extent with all its references, as they are now, each judged against the scope.
+// What the planner of the worker (settle_*.h) decides on.
+
+#ifndef ONEFOLD_WORKER_EXTENT_VIEW_H_
+#define ONEFOLD_WORKER_EXTENT_VIEW_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/btrfs_items.h"
+#include "worker/outcome.h"
+#include "worker/scope.h"
+#include "worker/subvolumes.h"
+#include "worker/volume.h"
+
+namespace onefold {
+
+// More references than this are not looked at: such an extent is pinned (too many references). A
+// look-up costs about 4.5 µs each, and moving them as many calls.
+inline constexpr int64_t kReferencesMax = 20000;
+
+// Options that decide which files may be touched, beside the scope.
+struct FileLimits {
+  int64_t min_file_bytes = 0;
+  int64_t max_file_bytes = 0;  // 0: none
+  bool skip_readonly_subvolumes = false;
+};
+
+// A file extent item that refers to an extent. Bytes; `extent_offset` and `length` count uncompressed
+// data.
+struct Reference {
+  InodeId file;
+  int64_t file_offset = 0;
+  int64_t extent_offset = 0;
+  int64_t length = 0;
+  int64_t file_bytes = 0;  // size of the file
+  bool preallocated = false;
+  bool in_readonly_subvolume = false;
+  // May be read from: a regular file in scope.
+  bool is_source = false;
+  // Why it may not be moved; kNone: it may.
+  Holder holder = Holder::kNone;
+  // Which pattern excluded it; -1 if none did.
+  int excluded_by = -1;
+
+  int64_t extent_end() const { return extent_offset + length; }
+  int64_t file_end() const { return file_offset + length; }
+};
+
+struct ExtentView {
+  uint64_t address = 0;
+  int64_t disk_bytes = 0;
+  uint64_t generation = 0;
+  uint64_t item_references = 0;  // of the extent item: leaves that refer to it
+  uint8_t compression = 0;
+  int64_t ram_bytes = 0;
+  std::vector<Reference> references;
+  // Set when the references could not be listed (too many).
+  Holder holder = Holder::kNone;
+
+  bool compressed() const { return compression != 0; }
+  // The first reason why not every reference may be moved; kNone if all may.
+  Holder FirstHolder() const;
+  bool HasSource() const;
+};
+
+// Not thread-safe (it caches inodes); one per thread.
+class ExtentViewer {
+ public:
+  // All arguments must outlive this object.
+  ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes, const FileLimits& limits);
+
+  // nullopt: no extent of that generation (any, if 0) begins there any more, or nothing refers to it.
+  absl::StatusOr<std::optional<ExtentView>> View(uint64_t address, uint64_t generation);
+
+  // The file extents of `file` that begin at `offset` or later, until `visit(file offset, extent)`
+  // returns false. A file that is gone has none.
+  absl::Status ForEachFileExtent(const InodeId& file, int64_t offset,
+                                 const std::function<bool(int64_t, const FileExtent&)>& visit);
+
+  // A path for people.
+  std::string PathOf(const InodeId& file);
+
+  // Size of the file; nullopt if it is gone.
+  std::optional<int64_t> FileBytes(const InodeId& file);
+
+  // Forgets cached inodes, so that scope is checked on what is there now.
+  void Forget() { inodes_.clear(); }
+
+ private:
+  struct Inode {
+    bool found = false;
+    InodeItem item;
+    std::vector<InodeLink> links;
+    Scope::Answer scope;
+  };
+
+  // The inode, and its extent item at `file_offset` if that was met on the way.
+  const Inode& FindInode(const InodeId& file, int64_t file_offset, std::optional<FileExtent>& extent);
+  absl::Status FindFileExtent(const InodeId& file, int64_t file_offset,
+                              std::optional<FileExtent>& extent);
+  // Judges one reference; false if it does not refer to the extent at `address` any more.
+  absl::StatusOr<bool> ViewReference(const RawReference& raw, ExtentView& view);
+
+  Volume& volume_;
+  Scope& scope_;
+  Subvolumes& subvolumes_;
+  const FileLimits limits_;
+  absl::flat_hash_map<InodeId, Inode> inodes_;
+};
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_WORKER_EXTENT_VIEW_H_

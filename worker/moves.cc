@@ -1,0 +1,69 @@
+#include "worker/moves.h"
+
+#include <algorithm>
+
+namespace onefold {
+namespace {
+
+int64_t AlignDown(int64_t value, int64_t block_bytes) { return value / block_bytes * block_bytes; }
+
+// How many bytes from `at` on the kernel would take from `source` for a destination that still needs
+// `wanted` bytes (a multiple of the block size unless it ends at the end of its file).
+int64_t Usable(const SourceRange& source, int64_t at, int64_t wanted, int64_t block_bytes) {
+  if (at < source.begin || at >= source.end) return 0;
+  const int64_t into = at - source.begin;
+  const int64_t to_file_end = source.file_bytes - (source.file_offset + into);
+  const int64_t available = std::min(source.end - at, to_file_end);
+  if (wanted % block_bytes != 0 && wanted == to_file_end && wanted <= source.end - at) return wanted;
+  return AlignDown(std::min(available, wanted), block_bytes);
+}
+
+}  // namespace
+
+std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const SourceMap& sources,
+                                                  int64_t block_bytes) {
+  std::vector<Move> moves;
+  for (const Reference& reference : drop.references) {
+    const int64_t file_left = reference.file_bytes - reference.file_offset;
+    // Blocks wholly behind the end of the file cannot be named in a request.
+    if (file_left <= AlignDown(reference.length - 1, block_bytes)) return Holder::kTail;
+    const int64_t end = reference.extent_offset + std::min(reference.length, file_left);
+    for (int64_t at = reference.extent_offset; at < end;) {
+      const SourceRange* best = nullptr;
+      int64_t best_bytes = 0;
+      for (const SourceRange& source : sources) {
+        const int64_t bytes = Usable(source, at, end - at, block_bytes);
+        if (bytes > best_bytes) {
+          best = &source;
+          best_bytes = bytes;
+          if (bytes == end - at) break;
+        }
+      }
+      if (best == nullptr) {
+        return end - at < block_bytes ? Holder::kTail : Holder::kUnmatchedBlocks;
+      }
+      moves.push_back({.source = best->file,
+                       .source_offset = best->file_offset + (at - best->begin),
+                       .destination = reference.file,
+                       .destination_offset = reference.file_offset + (at - reference.extent_offset),
+                       .length = best_bytes});
+      at += best_bytes;
+    }
+  }
+  return moves;
+}
+
+SourceMap SourcesOf(const ExtentView& keep, int64_t shift) {
+  SourceMap sources;
+  for (const Reference& reference : keep.references) {
+    if (!reference.is_source) continue;
+    sources.push_back({.begin = reference.extent_offset - shift,
+                       .end = reference.extent_end() - shift,
+                       .file = reference.file,
+                       .file_offset = reference.file_offset,
+                       .file_bytes = reference.file_bytes});
+  }
+  return sources;
+}
+
+}  // namespace onefold

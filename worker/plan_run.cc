@@ -1,0 +1,401 @@
+#include "worker/plan_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+#include "worker/btrfs_errno.h"
+#include "worker/parallel.h"
+
+namespace onefold {
+namespace {
+
+// Groups that are settled together: enough to keep all threads busy, few enough that scope is checked
+// shortly before files are touched.
+constexpr size_t kGroupsPerBatch = 2048;
+constexpr size_t kMembersPerBatch = 8192;
+// Drops that wait for a commit: about 130 bytes each.
+constexpr size_t kPendingMax = 32768;
+// Extents remembered in a dry run; beyond, the estimate may count one twice.
+constexpr size_t kPlannedMax = 4'000'000;
+// How often a group may step aside for another one of its batch.
+constexpr size_t kDeferredMax = 4096;
+
+const char* AnswerWord(DedupeAnswer answer) {
+  switch (answer) {
+    case DedupeAnswer::kSame: return "same";
+    case DedupeAnswer::kDiffers: return "differs";
+    case DedupeAnswer::kNoProgress: return "no progress";
+    case DedupeAnswer::kBusy: return "busy";
+    case DedupeAnswer::kChanged: return "changed";
+    case DedupeAnswer::kImmutable: return "immutable";
+    case DedupeAnswer::kSwapfile: return "active swap file";
+    case DedupeAnswer::kReadOnly: return "read-only mount";
+    case DedupeAnswer::kOtherMount: return "other mount";
+    case DedupeAnswer::kReadError: return "read error";
+    case DedupeAnswer::kNoSpace: return "no space";
+    case DedupeAnswer::kNoMemory: return "no memory";
+    case DedupeAnswer::kUnsupported: return "unsupported";
+    case DedupeAnswer::kRefused: return "refused";
+    case DedupeAnswer::kStopped: return "stopped";
+  }
+  return "refused";
+}
+
+}  // namespace
+
+// What one settling thread needs for itself.
+struct PlanRun::SettleThread {
+  SettleThread(const Parts& parts)
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits), checksums(parts.volume) {}
+  ExtentViewer viewer;
+  ChecksumReaders checksums;
+};
+
+PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
+    : parts_(parts),
+      options_(options),
+      executor_(parts.volume,
+                {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
+                parts.stop, parts.progress),
+      account_(parts.volume.info().node_bytes, space.metadata_copies) {
+  for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
+    threads_.push_back(std::make_unique<SettleThread>(parts_));
+  }
+}
+
+PlanRun::~PlanRun() = default;
+
+absl::Status PlanRun::Work(PlanKind kind) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
+  Groups batch;
+  size_t members = 0;
+  int64_t expected = 0;
+  while (!parts_.stop.requested() && !ended_early_) {
+    ASSIGN_OR_RETURN(Groups groups, plan->Next());
+    parts_.progress.plan_bytes_total += plan->expected_bytes() - std::exchange(expected, plan->expected_bytes());
+    const bool last = groups.empty();
+    for (Group& group : groups) {
+      members += group.members.size();
+      batch.push_back(std::move(group));
+    }
+    if (last || batch.size() >= kGroupsPerBatch || members >= kMembersPerBatch) {
+      RETURN_IF_ERROR(WorkOn(kind, std::exchange(batch, {})));
+      members = 0;
+    }
+    if (last) break;
+  }
+  // Deferred groups get their turn alone; what steps aside again and again waits for the next run.
+  for (int round = 0; round < 8 && !deferred_.empty() && !parts_.stop.requested() && !ended_early_;
+       ++round) {
+    RETURN_IF_ERROR(WorkOn(kind, std::exchange(deferred_, {})));
+  }
+  for (const Group& group : std::exchange(deferred_, {})) {
+    for (const GroupMember& member : group.members) {
+      if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone});
+    }
+  }
+  return ReportNoted();
+}
+
+absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
+  if (groups.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckRoom());
+  if (ended_early_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
+  std::vector<Drop> drops = Merge(kind, groups, settled);
+  LeaveWhatDoesNotPay(drops);
+  AddExamples(drops);
+  if (options_.dry_run) {
+    CountDryRun(drops);
+  } else {
+    RETURN_IF_ERROR(Execute(drops));
+  }
+  int64_t offered = 0;
+  for (const Group& group : groups) {
+    if (kind == PlanKind::kInside) {
+      offered += group.members[0].length_blocks;
+    } else {
+      for (size_t i = 1; i < group.members.size(); ++i) offered += group.members[i].length_blocks;
+    }
+  }
+  parts_.progress.plan_bytes_done += offered * parts_.volume.info().block_bytes;
+  RETURN_IF_ERROR(ReportNoted());
+  if (pending_.size() >= kPendingMax) return Verify();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Settled>> PlanRun::SettleAll(PlanKind kind, const Groups& groups) {
+  std::vector<absl::StatusOr<Settled>> settled(groups.size(), Settled{});
+  for (const auto& thread : threads_) thread->viewer.Forget();
+  const VolumeInfo& info = parts_.volume.info();
+  ForEachInParallel(groups.size(), static_cast<int>(threads_.size()), [&](int thread, size_t i) {
+    if (parts_.stop.requested()) return;
+    SettleThread& own = *threads_[thread];
+    settled[i] = kind == PlanKind::kWhole
+                     ? SettleWhole(groups[i], own.viewer, info.block_bytes)
+                     : SettleInside(groups[i], own.viewer, own.checksums, info);
+  });
+  std::vector<Settled> values;
+  values.reserve(settled.size());
+  for (auto& one : settled) {
+    if (!one.ok()) return one.status();
+    values.push_back(*std::move(one));
+  }
+  return values;
+}
+
+std::vector<Drop> PlanRun::Merge(PlanKind kind, Groups& groups, std::vector<Settled>& settled) {
+  std::vector<Drop> drops;
+  absl::flat_hash_set<uint64_t> dropped;
+  absl::flat_hash_set<uint64_t> read;
+  for (size_t i = 0; i < settled.size(); ++i) {
+    Settled& one = settled[i];
+    // Nothing is dropped that another group of the batch reads from, or drops as well. Groups of equal
+    // extents never meet: an extent has one digest.
+    const bool clashes =
+        kind == PlanKind::kInside &&
+        (std::any_of(one.drops.begin(), one.drops.end(),
+                     [&](const Drop& drop) {
+                       return read.contains(drop.address) || dropped.contains(drop.address);
+                     }) ||
+         std::any_of(one.sources.begin(), one.sources.end(),
+                     [&](uint64_t address) { return dropped.contains(address); }));
+    if (clashes) {
+      if (deferred_.size() < kDeferredMax) deferred_.push_back(std::move(groups[i]));
+      groups[i].members.resize(1);
+      continue;
+    }
+    for (const Drop& drop : one.drops) dropped.insert(drop.address);
+    for (const uint64_t address : one.sources) read.insert(address);
+    for (const ExtentResult& result : one.results) Note(result);
+    for (const auto& [pattern, bytes] : one.excluded_bytes) {
+      parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+    }
+    std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
+  }
+  return drops;
+}
+
+void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
+  const std::vector<bool> pays = account_.Decide(drops);
+  std::vector<Drop> kept;
+  kept.reserve(drops.size());
+  for (size_t i = 0; i < drops.size(); ++i) {
+    if (pays[i]) {
+      kept.push_back(std::move(drops[i]));
+    } else {
+      Note({drops[i].address, drops[i].generation, Outcome::kPinned, Holder::kMetadata});
+    }
+  }
+  drops = std::move(kept);
+}
+
+void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
+  for (const Drop& drop : drops) {
+    if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
+    totals_.bytes_freeable += drop.disk_bytes;
+    parts_.progress.moved_bytes += drop.disk_bytes;
+  }
+}
+
+void PlanRun::AddExamples(const std::vector<Drop>& drops) {
+  std::vector<Example>& examples = parts_.report.examples;
+  for (const Drop& drop : drops) {
+    if (examples.size() >= static_cast<size_t>(options_.example_count)) return;
+    if (drop.moves.empty() || planned_.contains(drop.address)) continue;
+    ExtentViewer& viewer = threads_[0]->viewer;
+    examples.push_back({.source = viewer.PathOf(drop.moves[0].source),
+                        .destination = viewer.PathOf(drop.moves[0].destination),
+                        .bytes = drop.disk_bytes});
+  }
+}
+
+absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
+  const std::vector<Execution> executions = executor_.Execute(drops);
+  for (size_t i = 0; i < drops.size(); ++i) {
+    const Drop& drop = drops[i];
+    const Execution& execution = executions[i];
+    if (execution.moved) parts_.progress.moved_bytes += drop.disk_bytes;
+    if (execution.moved || execution.shared_bytes > 0) {
+      pending_.push_back({.address = drop.address,
+                          .generation = drop.generation,
+                          .disk_bytes = drop.disk_bytes,
+                          .shared_bytes = execution.shared_bytes,
+                          .moved = execution.moved,
+                          .kind = drop.kind,
+                          .self = drop.self,
+                          .partner = drop.partner});
+    }
+    if (!execution.moved) RETURN_IF_ERROR(NoteFailure(drop, execution));
+  }
+  switch (executor_.fatal()) {
+    case DedupeAnswer::kUnsupported:
+      return absl::UnimplementedError(
+          "the kernel or this filesystem has no FIDEDUPERANGE; nothing can be shared here");
+    case DedupeAnswer::kNoSpace:
+      ended_early_ = true;
+      parts_.report.stopped_because =
+          "the filesystem has no room for metadata (or a quota is reached): free some space, or "
+          "balance data chunks, then run again";
+      break;
+    case DedupeAnswer::kReadOnly:
+      ended_early_ = true;
+      AddProblem(parts_.report,
+                 {.reason = "read-only mount",
+                  .path = parts_.report.mount,
+                  .detail = "the kernel answers that the mount is read-only: remount it writable, or "
+                            "give a writable mount of the same filesystem"});
+      break;
+    default:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) {
+  const auto pin = [&](Holder holder) {
+    Note({drop.address, drop.generation, Outcome::kPinned, holder});
+  };
+  const auto retry = [&] {
+    Note({drop.address, drop.generation, Outcome::kRetry, Holder::kNone});
+    if (execution.failure != DedupeAnswer::kStopped) Skip(AnswerWord(execution.failure));
+  };
+  const auto problem = [&](const std::string& detail) {
+    AddProblem(parts_.report, {.reason = AnswerWord(execution.failure),
+                               .path = threads_[0]->viewer.PathOf(execution.failed_file),
+                               .detail = detail});
+  };
+  switch (execution.failure) {
+    case DedupeAnswer::kDiffers: {
+      // Different bytes under equal checksums, or was the file written meanwhile?
+      ExtentViewer& viewer = threads_[0]->viewer;
+      viewer.Forget();
+      ASSIGN_OR_RETURN(const auto view, viewer.View(drop.address, drop.generation));
+      const bool unchanged =
+          view && static_cast<int64_t>(view->references.size()) == drop.reference_count;
+      Skip(unchanged ? "differs" : "changed");
+      Note({drop.address, drop.generation, unchanged ? Outcome::kDiffers : Outcome::kRetry,
+            Holder::kNone});
+      break;
+    }
+    case DedupeAnswer::kImmutable:
+      pin(Holder::kImmutable);
+      break;
+    case DedupeAnswer::kSwapfile:
+      pin(Holder::kSwapfile);
+      break;
+    case DedupeAnswer::kReadError:
+      pin(Holder::kRefused);
+      problem("the data could not be read (device or checksum error); check the filesystem with "
+              "`btrfs scrub`");
+      break;
+    case DedupeAnswer::kOtherMount:
+    case DedupeAnswer::kRefused:
+      pin(Holder::kRefused);
+      problem(std::string(StatusFromErrno(execution.error, "the kernel refused").message()));
+      break;
+    default:
+      retry();
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::Verify() {
+  RETURN_IF_ERROR(VerifyPending(/*last_try=*/false));
+  // Extents that got a new reference meanwhile were worked on once more.
+  RETURN_IF_ERROR(VerifyPending(/*last_try=*/true));
+  return ReportNoted();
+}
+
+absl::Status PlanRun::VerifyPending(bool last_try) {
+  if (pending_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(parts_.volume.Commit().status(), "committing");
+  const std::vector<PendingDrop> pending = std::exchange(pending_, {});
+  ASSIGN_OR_RETURN(const std::vector<bool> gone, FindGone(parts_.volume, pending));
+  std::map<PlanKind, Groups> again;
+  std::vector<PendingDrop> still_there;
+  for (size_t i = 0; i < pending.size(); ++i) {
+    const PendingDrop& drop = pending[i];
+    if (gone[i]) {
+      totals_.bytes_shared += drop.shared_bytes;
+      if (drop.moved) totals_.bytes_freed += drop.disk_bytes;
+      Note({drop.address, drop.generation, drop.moved ? Outcome::kFreed : Outcome::kGone,
+            Holder::kNone});
+    } else if (!drop.moved) {
+      RETURN_IF_ERROR(SettleStillThere(drop));
+    } else if (last_try || parts_.stop.requested() || ended_early_) {
+      RETURN_IF_ERROR(SettleStillThere(drop));
+    } else {
+      still_there.push_back(drop);
+      again[drop.kind].push_back({.position = "", .members = {drop.self, drop.partner}});
+    }
+  }
+  for (auto& [kind, groups] : again) RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
+  // What was not worked on again is still held by something.
+  absl::flat_hash_set<uint64_t> retried;
+  for (PendingDrop& drop : pending_) retried.insert(drop.address);
+  for (const PendingDrop& drop : still_there) {
+    if (!retried.contains(drop.address)) RETURN_IF_ERROR(SettleStillThere(drop));
+  }
+  // The moves of the first try count as well.
+  for (PendingDrop& drop : pending_) {
+    for (const PendingDrop& before : still_there) {
+      if (before.address == drop.address) drop.shared_bytes += before.shared_bytes;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::SettleStillThere(const PendingDrop& pending) {
+  ExtentViewer& viewer = threads_[0]->viewer;
+  viewer.Forget();
+  ASSIGN_OR_RETURN(const auto view, viewer.View(pending.address, pending.generation));
+  int64_t remaining = 0;
+  if (view) {
+    for (const Reference& reference : view->references) remaining += reference.length;
+  }
+  // Of what the kernel called shared, as much is believed as does not refer to the extent any more.
+  totals_.bytes_shared += std::max<int64_t>(0, pending.shared_bytes - remaining);
+  if (!pending.moved) return absl::OkStatus();  // its failure is noted
+  const Holder holder = view ? view->FirstHolder() : Holder::kNone;
+  if (holder == Holder::kNone) {
+    Note({pending.address, pending.generation, Outcome::kRetry, Holder::kNone});
+    Skip("changed");
+  } else {
+    Note({pending.address, pending.generation, Outcome::kPinned, holder});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::CheckRoom() {
+  if (options_.dry_run) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const SpaceInfo space, parts_.volume.Space());
+  const int64_t room = space.metadata_total - space.metadata_used - space.reserved +
+                       space.unallocated / space.metadata_copies;
+  if (room >= options_.metadata_floor_bytes) return absl::OkStatus();
+  ended_early_ = true;
+  parts_.report.stopped_because = absl::StrCat(
+      "metadata has only ", room >> 20, " MiB left, less than the ",
+      options_.metadata_floor_bytes >> 20,
+      " MiB that are kept free: free some space, or balance data chunks (btrfs balance start "
+      "-dusage=50), then run again");
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::ReportNoted() {
+  std::vector<ExtentResult> results = std::exchange(results_, {});
+  if (options_.dry_run) return absl::OkStatus();
+  for (size_t at = 0; at < results.size(); at += kResultsPerBatchMax) {
+    RETURN_IF_ERROR(parts_.coordinator.ReportResults(absl::MakeConstSpan(results).subspan(
+                        at, std::min<size_t>(kResultsPerBatchMax, results.size() - at))),
+                    "reporting results");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onefold

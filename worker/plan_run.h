@@ -1,0 +1,112 @@
+// PlanRun: works through a plan: settles groups, decides what pays, executes, verifies after a commit
+// and reports outcomes. The part of a run that touches files.
+
+#ifndef ONEFOLD_WORKER_PLAN_RUN_H_
+#define ONEFOLD_WORKER_PLAN_RUN_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "common/run_report.h"
+#include "common/stop.h"
+#include "worker/coordinator_client.h"
+#include "worker/executor.h"
+#include "worker/extent_view.h"
+#include "worker/metadata_account.h"
+#include "worker/progress.h"
+#include "worker/settle.h"
+#include "worker/verifier.h"
+#include "worker/volume.h"
+
+namespace onefold {
+
+struct PlanOptions {
+  bool dry_run = false;
+  int execute_threads = 4;
+  int settle_threads = 2;
+  size_t destinations_max = 8;
+  int example_count = 0;
+  // Where a run stops rather than fill the filesystem's metadata.
+  int64_t metadata_floor_bytes = 0;
+};
+
+// What a plan's work added up to.
+struct PlanTotals {
+  int64_t bytes_shared = 0;
+  int64_t bytes_freed = 0;
+  int64_t bytes_freeable = 0;  // dry runs
+};
+
+class PlanRun {
+ public:
+  struct Parts {
+    Volume& volume;
+    CoordinatorClient& coordinator;
+    Scope& scope;
+    Subvolumes& subvolumes;
+    const FileLimits& limits;
+    const ExcludeList& excludes;
+    StopSignal& stop;
+    Progress& progress;
+    VolumeReport& report;  // problems, skipped, examples, excluded bytes go here
+  };
+
+  // `parts` must outlive this object.
+  PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space);
+  ~PlanRun();
+
+  // Works through the plan of `kind`. OK when stopped, too.
+  absl::Status Work(PlanKind kind);
+
+  // Commits, finds out what is gone, reports; tries once more what is not. Idempotent.
+  absl::Status Verify();
+
+  // Whether the work ended before the plan did, other than by the stop signal.
+  bool ended_early() const { return ended_early_; }
+  const PlanTotals& totals() const { return totals_; }
+
+ private:
+  struct SettleThread;
+  using Groups = std::vector<Group>;
+
+  absl::Status WorkOn(PlanKind kind, Groups groups);
+  absl::StatusOr<std::vector<Settled>> SettleAll(PlanKind kind, const Groups& groups);
+  // Merges what groups settled on; groups that would drop what another one reads from are deferred.
+  std::vector<Drop> Merge(PlanKind kind, Groups& groups, std::vector<Settled>& settled);
+  void LeaveWhatDoesNotPay(std::vector<Drop>& drops);
+  void CountDryRun(const std::vector<Drop>& drops);
+  absl::Status Execute(const std::vector<Drop>& drops);
+  void AddExamples(const std::vector<Drop>& drops);
+  // The final outcome of a drop that failed.
+  absl::Status NoteFailure(const Drop& drop, const Execution& execution);
+  absl::Status VerifyPending(bool last_try);
+  absl::Status SettleStillThere(const PendingDrop& pending);
+  // Stops the run if metadata space is about to run out.
+  absl::Status CheckRoom();
+  void Note(ExtentResult result) { results_.push_back(result); }
+  absl::Status ReportNoted();
+  void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
+
+  Parts parts_;
+  const PlanOptions options_;
+  Executor executor_;
+  MetadataAccount account_;
+  std::vector<std::unique_ptr<SettleThread>> threads_;
+  std::vector<PendingDrop> pending_;
+  std::vector<ExtentResult> results_;
+  Groups deferred_;
+  // Dry runs: extents that a real run would have dropped already.
+  absl::flat_hash_set<uint64_t> planned_;
+  PlanTotals totals_;
+  bool ended_early_ = false;
+};
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_WORKER_PLAN_RUN_H_

@@ -1,0 +1,431 @@
+// Matching inside extents and across their borders.
+//
+// The coordinator says: the head of extent Q lies in extent C. From there on, everything is settled
+// from checksums, in file order: starting where both were found, the match is extended forwards and
+// backwards through the extents of one file on each side, to a run of equal blocks
+//
+//   file a   ──[ X1 ][  Q  ][ X2 ]──          (the query's side)
+//   file c   ──[      C      ][ Y ]──
+//
+// Extents that lie wholly inside the run on one side can be dropped onto the other side. The side
+// whose dropping frees more is chosen for the whole run: mixing sides would leave pieces of both.
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "worker/settle.h"
+
+namespace onefold {
+namespace {
+
+// How far a run is extended from where it was found, in each direction. Longer matches take several
+// groups. Two copies of a pair of checksum arrays of this reach fit in a few MiB.
+constexpr int64_t kRunBytesMax = int64_t{256} << 20;
+constexpr size_t kPiecesMax = 2048;
+// References of a candidate that are tried as the other side of a run.
+constexpr int kReferencesTried = 3;
+
+// A piece of a file that lies in one extent.
+struct Piece {
+  int64_t file_offset = 0;
+  int64_t length = 0;
+  uint64_t extent = 0;         // address of the extent
+  int64_t extent_offset = 0;   // where in it the piece begins
+
+  uint64_t disk_address() const { return extent + extent_offset; }
+  int64_t file_end() const { return file_offset + length; }
+};
+
+// Consecutive pieces of one file without holes between them.
+struct Side {
+  InodeId file;
+  int64_t file_bytes = 0;
+  std::vector<Piece> pieces = {};
+
+  int64_t begin() const { return pieces.front().file_offset; }
+  int64_t end() const { return pieces.back().file_end(); }
+};
+
+std::optional<Piece> AsPiece(int64_t file_offset, const FileExtent& extent) {
+  if (extent.kind != FileExtent::Kind::kRegular || extent.compression != 0 ||
+      extent.encoding != 0 || extent.disk_address == 0) {
+    return std::nullopt;
+  }
+  return Piece{.file_offset = file_offset,
+               .length = static_cast<int64_t>(extent.length),
+               .extent = extent.disk_address,
+               .extent_offset = static_cast<int64_t>(extent.offset)};
+}
+
+// Half-open range of a file, in bytes.
+struct FileRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// The pieces of `reference`'s file around it that hang together and touch `window`.
+absl::StatusOr<Side> SideAround(const Reference& reference, const FileRange& window,
+                                ExtentViewer& viewer) {
+  Side side{.file = reference.file, .file_bytes = reference.file_bytes};
+  RETURN_IF_ERROR(viewer.ForEachFileExtent(
+      reference.file, reference.file_offset, [&](int64_t file_offset, const FileExtent& extent) {
+        const auto piece = AsPiece(file_offset, extent);
+        if (!piece || (!side.pieces.empty() && side.end() != file_offset)) return false;
+        side.pieces.push_back(*piece);
+        return side.pieces.size() < kPiecesMax && side.end() < window.end;
+      }));
+  // Backwards in growing steps: trees are read forwards only.
+  int64_t step = int64_t{1} << 20;
+  while (!side.pieces.empty() && side.begin() > window.begin &&
+         side.pieces.size() < 2 * kPiecesMax) {
+    const int64_t end = side.begin();
+    const int64_t from = std::max<int64_t>(0, end - step);
+    std::vector<Piece> before;
+    RETURN_IF_ERROR(viewer.ForEachFileExtent(
+        reference.file, from, [&](int64_t file_offset, const FileExtent& extent) {
+          if (file_offset >= end) return false;
+          const auto piece = AsPiece(file_offset, extent);
+          if (!piece || (!before.empty() && before.back().file_end() != file_offset)) before.clear();
+          if (piece) before.push_back(*piece);
+          return true;
+        }));
+    const bool joins = !before.empty() && before.back().file_end() == end;
+    if (joins) side.pieces.insert(side.pieces.begin(), before.begin(), before.end());
+    // Nothing in reach: perhaps one long extent begins farther back.
+    if (!joins && (!before.empty() || from == 0 || step > kRunBytesMax)) break;
+    step *= 4;
+  }
+  return side;
+}
+
+// Compares checksums of ranges of two files.
+class Comparer {
+ public:
+  Comparer(ChecksumReaders& readers, const VolumeInfo& volume)
+      : left_reader_(readers.query),
+        right_reader_(readers.place),
+        block_(volume.block_bytes),
+        bytes_(volume.checksum_bytes) {}
+
+  // How many blocks at `a` and `b` are equal, up to `blocks`, from the front (or from the back).
+  absl::StatusOr<int64_t> EqualBlocks(uint64_t a, uint64_t b, int64_t blocks, bool from_back) {
+    ASSIGN_OR_RETURN(const bool complete, Load(a, b, blocks));
+    if (!complete) return 0;
+    if (left_ == right_) return blocks;
+    int64_t equal = 0;
+    while (equal < blocks && Equal(from_back ? blocks - 1 - equal : equal)) ++equal;
+    return equal;
+  }
+
+  // Where the longest stretch of equal blocks begins; -1 if no block is equal.
+  absl::StatusOr<int64_t> LongestEqual(uint64_t a, uint64_t b, int64_t blocks) {
+    ASSIGN_OR_RETURN(const bool complete, Load(a, b, blocks));
+    if (!complete) return -1;
+    int64_t best = -1;
+    int64_t best_length = 0;
+    for (int64_t at = 0; at < blocks;) {
+      int64_t end = at;
+      while (end < blocks && Equal(end)) ++end;
+      if (end - at > best_length) {
+        best = at;
+        best_length = end - at;
+      }
+      at = end + 1;
+    }
+    return best;
+  }
+
+  int64_t block() const { return block_; }
+
+ private:
+  // Blocks without checksums read as zeros: a range that lacks some matches nothing.
+  absl::StatusOr<bool> Load(uint64_t a, uint64_t b, int64_t blocks) {
+    ASSIGN_OR_RETURN(const int64_t present_a, left_reader_.Read(a, blocks, left_));
+    ASSIGN_OR_RETURN(const int64_t present_b, right_reader_.Read(b, blocks, right_));
+    return present_a == blocks && present_b == blocks;
+  }
+  bool Equal(int64_t at) const {
+    return std::memcmp(left_.data() + at * bytes_, right_.data() + at * bytes_, bytes_) == 0;
+  }
+
+  ChecksumReader& left_reader_;
+  ChecksumReader& right_reader_;
+  const int64_t block_;
+  const int64_t bytes_;
+  std::string left_;
+  std::string right_;
+};
+
+// Index of the piece that holds `offset`; -1 if none does.
+int PieceAt(const Side& side, int64_t offset) {
+  auto piece = std::upper_bound(side.pieces.begin(), side.pieces.end(), offset,
+                                [](int64_t at, const Piece& p) { return at < p.file_offset; });
+  if (piece == side.pieces.begin()) return -1;
+  --piece;
+  return offset < piece->file_end() ? static_cast<int>(piece - side.pieces.begin()) : -1;
+}
+
+// A run of equal blocks: [begin, end) of side a lies at [begin + shift, end + shift) of side c.
+struct Run {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t shift = 0;
+};
+
+// Extends from `at` (in file a) in both directions. Ends where data differs, is the same on disk
+// already, or either side ends. In one file the two ranges must not overlap.
+absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t shift,
+                              Comparer& comparer) {
+  Run run{.begin = at, .end = at, .shift = shift};
+  const int64_t block = comparer.block();
+  // Within one file, a run as long as the shift would overlap itself.
+  const int64_t length_max = a.file == c.file ? std::abs(shift) : INT64_MAX;
+  while (run.end - run.begin < length_max) {  // forwards
+    const int ia = PieceAt(a, run.end);
+    const int ic = PieceAt(c, run.end + shift);
+    if (ia < 0 || ic < 0) break;
+    const Piece& pa = a.pieces[ia];
+    const Piece& pc = c.pieces[ic];
+    const uint64_t da = pa.disk_address() + (run.end - pa.file_offset);
+    const uint64_t dc = pc.disk_address() + (run.end + shift - pc.file_offset);
+    if (da == dc) break;
+    const int64_t bytes = std::min({pa.file_end() - run.end, pc.file_end() - (run.end + shift),
+                                    length_max - (run.end - run.begin)});
+    ASSIGN_OR_RETURN(const int64_t equal, comparer.EqualBlocks(da, dc, bytes / block, false));
+    run.end += equal * block;
+    if (equal * block < bytes || bytes < block) break;
+  }
+  while (run.end - run.begin < length_max) {  // backwards
+    const int ia = PieceAt(a, run.begin - 1);
+    const int ic = PieceAt(c, run.begin + shift - 1);
+    if (ia < 0 || ic < 0) break;
+    const Piece& pa = a.pieces[ia];
+    const Piece& pc = c.pieces[ic];
+    const int64_t bytes = std::min({run.begin - pa.file_offset, run.begin + shift - pc.file_offset,
+                                    length_max - (run.end - run.begin)});
+    const uint64_t da = pa.disk_address() + (run.begin - bytes - pa.file_offset);
+    const uint64_t dc = pc.disk_address() + (run.begin + shift - bytes - pc.file_offset);
+    if (da == dc) break;
+    ASSIGN_OR_RETURN(const int64_t equal, comparer.EqualBlocks(da, dc, bytes / block, true));
+    run.begin -= equal * block;
+    if (equal * block < bytes || bytes < block) break;
+  }
+  return run;
+}
+
+// What dropping the extents of one side that lie inside the run would take.
+struct SidePlan {
+  std::vector<Drop> drops;
+  std::vector<uint64_t> sources;
+  int64_t bytes = 0;
+  int64_t references = 0;          // of the extents that would be dropped
+  Holder first_holder = Holder::kNone;
+};
+
+// Plans to drop extents of `side` onto `other`: [begin, end) of `side` lies at + shift in `other`.
+absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t begin, int64_t end,
+                                  int64_t shift, ExtentViewer& viewer, int64_t block_bytes) {
+  SidePlan plan;
+  std::vector<uint64_t> seen;
+  for (const Piece& piece : side.pieces) {
+    if (piece.file_end() <= begin || piece.file_offset >= end) continue;
+    if (std::find(seen.begin(), seen.end(), piece.extent) != seen.end()) continue;
+    seen.push_back(piece.extent);
+    if (piece.file_offset < begin || piece.file_end() > end) {
+      if (plan.first_holder == Holder::kNone) plan.first_holder = Holder::kUnmatchedBlocks;
+      continue;  // this very reference could not be moved
+    }
+    // Where the extent's data lies in `other`, over all pieces of the run.
+    SourceMap map;
+    for (const Piece& part : side.pieces) {
+      const int64_t from = std::max(begin, part.file_offset);
+      const int64_t to = std::min(end, part.file_end());
+      if (part.extent != piece.extent || from >= to) continue;
+      map.push_back({.begin = part.extent_offset + (from - part.file_offset),
+                     .end = part.extent_offset + (to - part.file_offset),
+                     .file = other.file,
+                     .file_offset = from + shift,
+                     .file_bytes = other.file_bytes});
+    }
+    ASSIGN_OR_RETURN(std::optional<ExtentView> view, viewer.View(piece.extent, 0));
+    if (!view) continue;
+    Holder holder = view->FirstHolder();
+    if (holder == Holder::kNone) {
+      auto planned = PlanMoves(*view, map, block_bytes);
+      if (auto* moves = std::get_if<std::vector<Move>>(&planned)) {
+        plan.bytes += view->disk_bytes;
+        plan.references += static_cast<int64_t>(view->references.size());
+        Drop drop = MakeDrop(*view, std::move(*moves));
+        drop.kind = PlanKind::kInside;
+        plan.drops.push_back(std::move(drop));
+        continue;
+      }
+      holder = std::get<Holder>(planned);
+    }
+    if (plan.first_holder == Holder::kNone) plan.first_holder = holder;
+  }
+  for (const Piece& piece : other.pieces) {
+    if (piece.file_end() <= begin + shift || piece.file_offset >= end + shift) continue;
+    plan.sources.push_back(piece.extent);
+  }
+  return plan;
+}
+
+// Whether `plan`'s extents are of those that `sources` of the same plan need: a file that repeats
+// itself may hold one extent on both sides.
+bool ReadsFromItself(const SidePlan& plan) {
+  return std::any_of(plan.drops.begin(), plan.drops.end(), [&](const Drop& drop) {
+    return std::find(plan.sources.begin(), plan.sources.end(), drop.address) != plan.sources.end();
+  });
+}
+
+class InsideSettler {
+ public:
+  InsideSettler(const Group& group, ExtentViewer& viewer, ChecksumReaders& checksums,
+                const VolumeInfo& volume)
+      : group_(group), viewer_(viewer), comparer_(checksums, volume), block_(volume.block_bytes) {}
+
+  absl::StatusOr<Settled> Run() {
+    const GroupMember& query = group_.members.front();
+    ASSIGN_OR_RETURN(const std::optional<ExtentView> view,
+                     viewer_.View(query.address, query.generation));
+    if (!view) {
+      settled_.results.push_back({.address = query.address,
+                                  .generation = query.generation,
+                                  .outcome = Outcome::kGone});
+      return std::move(settled_);
+    }
+    if (view->compressed()) {  // its checksums say nothing about blocks of files
+      settled_.results.push_back(ResultOf(*view, Outcome::kNoPartner));
+      return std::move(settled_);
+    }
+    if (!view->HasSource()) {
+      settled_.results.push_back(ResultOf(*view, Outcome::kOutOfScope));
+      return std::move(settled_);
+    }
+    for (size_t i = 1; i < group_.members.size(); ++i) {
+      ASSIGN_OR_RETURN(const bool done, TryPlace(*view, group_.members[i]));
+      if (done) return std::move(settled_);
+    }
+    if (!matched_) {
+      settled_.results.push_back(
+          ResultOf(*view, out_of_scope_ ? Outcome::kOutOfScope : Outcome::kNoPartner));
+    } else {
+      NoteExcluded(*view, settled_);
+      settled_.results.push_back(ResultOf(
+          *view, Outcome::kPinned, held_by_ == Holder::kNone ? Holder::kUnmatchedBlocks : held_by_));
+    }
+    return std::move(settled_);
+  }
+
+ private:
+  // Tries one place of the query's head. True if something is dropped because of it.
+  absl::StatusOr<bool> TryPlace(const ExtentView& query, const GroupMember& place) {
+    ASSIGN_OR_RETURN(const std::optional<ExtentView> view,
+                     viewer_.View(place.address, place.generation));
+    if (!view) {
+      settled_.results.push_back({.address = place.address,
+                                  .generation = place.generation,
+                                  .outcome = Outcome::kGone});
+      return false;
+    }
+    if (view->compressed()) return false;
+    if (!view->HasSource()) {
+      out_of_scope_ = true;
+      return false;
+    }
+    int tried = 0;
+    for (const Reference& from : query.references) {
+      if (!from.is_source) continue;
+      for (const Reference& to : view->references) {
+        if (!to.is_source) continue;
+        if (++tried > kReferencesTried) return false;
+        ASSIGN_OR_RETURN(const bool done, TryFiles(query, place, from, to));
+        if (done) return true;
+      }
+      break;  // one file of the query's side; its other references move along
+    }
+    return false;
+  }
+
+  absl::StatusOr<bool> TryFiles(const ExtentView& query, const GroupMember& place,
+                                const Reference& from, const Reference& to) {
+    // Where block 0 of the query would be in each file.
+    const int64_t query_at = from.file_offset - from.extent_offset;
+    const int64_t place_at = to.file_offset - to.extent_offset + place.delta_blocks * block_;
+    const int64_t shift = place_at - query_at;
+    if (from.file == to.file && shift == 0) return false;
+    // What both files have, in offsets of the query's; no farther than a run may reach.
+    const int64_t near = std::max(from.file_offset, to.file_offset - shift);
+    const FileRange window{
+        .begin = std::max({int64_t{0}, -shift, near - kRunBytesMax}),
+        .end = std::min({from.file_bytes, to.file_bytes - shift, near + kRunBytesMax})};
+    ASSIGN_OR_RETURN(const Side a, SideAround(from, window, viewer_));
+    ASSIGN_OR_RETURN(const Side c, SideAround(to, {window.begin + shift, window.end + shift}, viewer_));
+    // The two references, cut to what both have: the match that was found lies there.
+    const int64_t until = std::min(from.file_end(), to.file_end() - shift);
+    if (a.pieces.empty() || c.pieces.empty() || near >= until) return false;
+    ASSIGN_OR_RETURN(
+        const int64_t first_equal,
+        comparer_.LongestEqual(query.address + from.extent_offset + (near - from.file_offset),
+                               place.address + to.extent_offset + (near + shift - to.file_offset),
+                               (until - near) / block_));
+    if (first_equal < 0) return false;
+    ASSIGN_OR_RETURN(const onefold::Run run,
+                     ExtendRun(a, c, near + first_equal * block_, shift, comparer_));
+    if (run.end <= run.begin) return false;
+    matched_ = true;
+    ASSIGN_OR_RETURN(SidePlan drop_a,
+                     PlanSide(a, c, run.begin, run.end, shift, viewer_, block_));
+    ASSIGN_OR_RETURN(SidePlan drop_c, PlanSide(c, a, run.begin + shift, run.end + shift, -shift,
+                                               viewer_, block_));
+    if (ReadsFromItself(drop_a)) drop_a = {};
+    if (ReadsFromItself(drop_c)) drop_c = {};
+    if (held_by_ == Holder::kNone) held_by_ = drop_a.first_holder;
+    SidePlan& chosen = Better(drop_a, drop_c);
+    if (chosen.drops.empty()) return false;
+    const bool drops_query =
+        std::any_of(chosen.drops.begin(), chosen.drops.end(),
+                    [&](const Drop& drop) { return drop.address == query.address; });
+    for (Drop& drop : chosen.drops) {
+      drop.self = group_.members.front();
+      drop.partner = place;
+      settled_.drops.push_back(std::move(drop));
+    }
+    settled_.sources.insert(settled_.sources.end(), chosen.sources.begin(), chosen.sources.end());
+    if (!drops_query && &chosen == &drop_c) {
+      settled_.results.push_back(ResultOf(query, Outcome::kKept));
+    } else if (!drops_query) {
+      settled_.results.push_back(ResultOf(query, Outcome::kPinned, held_by_));
+    }
+    return true;
+  }
+
+  // What frees more; if equal, the side with fewer references goes, then the query's.
+  static SidePlan& Better(SidePlan& a, SidePlan& c) {
+    if (a.bytes != c.bytes) return a.bytes > c.bytes ? a : c;
+    return c.references < a.references ? c : a;
+  }
+
+  const Group& group_;
+  ExtentViewer& viewer_;
+  Comparer comparer_;
+  const int64_t block_;
+  Settled settled_;
+  bool matched_ = false;
+  bool out_of_scope_ = false;
+  Holder held_by_ = Holder::kNone;
+};
+
+}  // namespace
+
+absl::StatusOr<Settled> SettleInside(const Group& group, ExtentViewer& viewer,
+                                     ChecksumReaders& checksums, const VolumeInfo& volume) {
+  return InsideSettler(group, viewer, checksums, volume).Run();
+}
+
+}  // namespace onefold

@@ -1,0 +1,267 @@
+#include "worker/volume_run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/bytes.h"
+#include "common/status_macros.h"
+#include "worker/btrfs_volume.h"
+#include "worker/index_update.h"
+#include "worker/plan_run.h"
+
+namespace onefold {
+namespace {
+
+// A run stops rather than leave less than this for metadata: 1 GiB, or 5 % of a small filesystem.
+constexpr int64_t kMetadataFloorBytes = int64_t{1} << 30;
+// All windows are streamed past the heads when one head in this many is new, or when the volume is so
+// small that it costs next to nothing.
+constexpr int64_t kNewHeadsShare = 20;
+constexpr int64_t kSmallVolumeBytes = int64_t{4} << 30;
+// The index forgets deleted extents when they are more than one byte in this many.
+constexpr int64_t kStaleShare = 100;
+// Files that everything but the executor's destinations may need: RocksDB, gRPC, the terminal.
+constexpr int64_t kOtherFiles = 120;
+
+// Decides what may be touched; a change of it makes outcomes worth another look.
+uint64_t ScopeDigest(const std::vector<ScopeRoot>& roots, const ExcludeList& excludes,
+                     const RunOptions& options) {
+  std::string text;
+  for (const ScopeRoot& root : roots) {
+    AppendBig64(text, root.subvolume_id);
+    AppendBig64(text, root.inode);
+    text += root.path;
+    text.push_back('\0');
+  }
+  for (size_t i = 0; i < excludes.size(); ++i) {
+    text += excludes.text(i);
+    text.push_back('\0');
+  }
+  AppendBig64(text, options.min_file_bytes);
+  AppendBig64(text, options.max_file_bytes);
+  text.push_back(options.skip_readonly_subvolumes ? 1 : 0);
+  return ChecksumDigest(text);
+}
+
+// Measures one phase; adds to `seconds` when it ends.
+class PhaseTimer {
+ public:
+  PhaseTimer(Clock& clock, double& seconds)
+      : clock_(clock), seconds_(seconds), start_(clock.Monotonic()) {}
+  ~PhaseTimer() { seconds_ += absl::ToDoubleSeconds(clock_.Monotonic() - start_); }
+
+ private:
+  Clock& clock_;
+  double& seconds_;
+  const absl::Duration start_;
+};
+
+class VolumeRunner {
+ public:
+  VolumeRunner(const VolumeTarget& target, const RunOptions& options, const ExcludeList& excludes,
+               Volume& volume, CoordinatorClient& coordinator, Clock& clock, StopSignal& stop,
+               Progress& progress, VolumeReport& report)
+      : target_(target),
+        options_(options),
+        excludes_(excludes),
+        volume_(volume),
+        coordinator_(coordinator),
+        clock_(clock),
+        stop_(stop),
+        progress_(progress),
+        report_(report),
+        subvolumes_(volume),
+        scope_(volume, target.roots, excludes),
+        limits_{.min_file_bytes = options.min_file_bytes,
+                .max_file_bytes = options.max_file_bytes,
+                .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
+        index_(volume, coordinator, stop, progress) {}
+
+  absl::Status Run();
+
+ private:
+  absl::Status Scan();
+  absl::Status Plan(const SpaceInfo& space);
+  absl::Status FindInside();
+  PlanOptions MakePlanOptions(const SpaceInfo& space) const;
+  void CountScan();
+
+  const VolumeTarget& target_;
+  const RunOptions& options_;
+  const ExcludeList& excludes_;
+  Volume& volume_;
+  CoordinatorClient& coordinator_;
+  Clock& clock_;
+  StopSignal& stop_;
+  Progress& progress_;
+  VolumeReport& report_;
+  Subvolumes subvolumes_;
+  Scope scope_;
+  const FileLimits limits_;
+  IndexUpdate index_;
+  VolumeOrder order_;
+};
+
+absl::Status VolumeRunner::Run() {
+  ASSIGN_OR_RETURN(const int64_t generation, volume_.Generation());
+  RETURN_IF_ERROR(subvolumes_.Load());
+  ASSIGN_OR_RETURN(order_,
+                   coordinator_.Sync({.uuid = volume_.info().uuid,
+                                      .block_bytes = volume_.info().block_bytes,
+                                      .checksum_kind = volume_.info().checksum_kind,
+                                      .subvolume_set_digest = subvolumes_.SetDigest(),
+                                      .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
+                                      .reconsider_all = options_.full,
+                                      .filesystem_generation = generation}));
+  if (!order_.leased) {
+    return absl::UnavailableError("another worker works on this filesystem at the moment");
+  }
+  report_.incremental = order_.scanned_generation > 0;
+  const absl::Status scanned = Scan();
+  CountScan();
+  if (absl::IsCancelled(scanned)) return absl::OkStatus();
+  RETURN_IF_ERROR(scanned);
+  ASSIGN_OR_RETURN(const SpaceInfo before, volume_.Space());
+  RETURN_IF_ERROR(Plan(before));
+  ASSIGN_OR_RETURN(const SpaceInfo after, volume_.Space());
+  report_.counters.metadata_bytes_grown = after.metadata_used - before.metadata_used;
+  return absl::OkStatus();
+}
+
+absl::Status VolumeRunner::Scan() {
+  progress_.phase = Progress::Phase::kScanning;
+  const PhaseTimer timer(clock_, report_.scan_seconds);
+  ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit(), "flushing what is not written yet");
+  ASSIGN_OR_RETURN(const SpaceInfo space, volume_.Space());
+  progress_.scan_bytes_total += space.data_used;
+  RETURN_IF_ERROR(index_.Scan(order_, generation), "scanning");
+  const int64_t stale_bytes = index_.totals().extent_bytes - space.data_used;
+  if (order_.totals.extent_count > 0 && stale_bytes > space.data_used / kStaleShare) {
+    RETURN_IF_ERROR(index_.Sweep(), "sweeping");
+  }
+  return absl::OkStatus();
+}
+
+void VolumeRunner::CountScan() {
+  report_.counters.extents_scanned = index_.extents_scanned();
+  report_.counters.bytes_scanned = index_.bytes_scanned();
+  report_.counters.extents_total = index_.totals().extent_count;
+}
+
+absl::Status VolumeRunner::FindInside() {
+  const PhaseTimer timer(clock_, report_.scan_seconds);
+  const IndexTotals& totals = index_.totals();
+  const bool all = options_.full || totals.new_head_count * kNewHeadsShare > totals.head_count ||
+                   (totals.new_head_count > 0 && totals.extent_bytes <= kSmallVolumeBytes);
+  if (!all && index_.extents_scanned() == 0) return absl::OkStatus();
+  return index_.StreamWindows(all ? 0 : order_.scanned_generation);
+}
+
+PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
+  PlanOptions plan{.dry_run = options_.dry_run, .example_count = options_.example_count};
+  const int cores = std::max(1u, std::thread::hardware_concurrency());
+  plan.settle_threads = options_.thread_count > 0 ? std::min(options_.thread_count, cores) : std::min(cores, 8);
+  plan.execute_threads = options_.thread_count > 0 ? std::min(options_.thread_count, 16) : std::clamp(2 * cores, 4, 8);
+  rlimit files = {};
+  const int64_t files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
+                                ? static_cast<int64_t>(files.rlim_cur)
+                                : 1024;
+  plan.destinations_max = static_cast<size_t>(std::clamp<int64_t>(
+      (files_max - kOtherFiles) / plan.execute_threads - 1, 1, kDedupeDestinationsMax));
+  plan.metadata_floor_bytes = std::min(kMetadataFloorBytes, space.device_bytes / 20);
+  return plan;
+}
+
+absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
+  const PlanRun::Parts parts{.volume = volume_,
+                             .coordinator = coordinator_,
+                             .scope = scope_,
+                             .subvolumes = subvolumes_,
+                             .limits = limits_,
+                             .excludes = excludes_,
+                             .stop = stop_,
+                             .progress = progress_,
+                             .report = report_};
+  PlanRun run(parts, MakePlanOptions(space), space);
+  const auto work = [&](PlanKind kind) -> absl::Status {
+    progress_.phase = options_.dry_run ? Progress::Phase::kPlanning : Progress::Phase::kDeduping;
+    const PhaseTimer timer(clock_, options_.dry_run ? report_.plan_seconds : report_.execute_seconds);
+    return run.Work(kind);
+  };
+  const auto unfinished = [&] { return stop_.requested() || run.ended_early(); };
+  absl::Status status = work(PlanKind::kWhole);
+  if (status.ok() && options_.match_inside && !unfinished()) {
+    progress_.phase = Progress::Phase::kScanning;
+    status = FindInside();
+    if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
+    if (absl::IsCancelled(status)) status = absl::OkStatus();
+  }
+  // What was moved counts, whatever happened afterwards.
+  if (!options_.dry_run) {
+    progress_.phase = Progress::Phase::kSettling;
+    const PhaseTimer timer(clock_, report_.execute_seconds);
+    status.Update(run.Verify());
+  }
+  RunCounters& counters = report_.counters;
+  counters.dedupe_requests = progress_.dedupe_requests.load();
+  counters.file_bytes_read = progress_.file_bytes_read.load();
+  counters.bytes_written = 0;
+  counters.bytes_shared = run.totals().bytes_shared;
+  counters.bytes_freed = run.totals().bytes_freed;
+  if (options_.dry_run) {
+    counters.bytes_shared = 0;
+    counters.bytes_freed = 0;
+    counters.bytes_freeable = run.totals().bytes_freeable;
+  }
+  RETURN_IF_ERROR(status);
+  if (options_.dry_run || unfinished()) return absl::OkStatus();
+
+  ASSIGN_OR_RETURN(const PlanSummary summary,
+                   coordinator_.EndPlan({.inside = options_.match_inside}), "ending the plan");
+  counters.extents_total = summary.extent_count;
+  int64_t pinned = 0;
+  for (const auto& [holder, bytes] : summary.pinned_bytes) {
+    counters.pinned_by[holder] = bytes;
+    pinned += bytes;
+  }
+  counters.bytes_pinned = pinned;
+  for (const auto& [state, count] : summary.incomplete_extents) counters.skipped[state] += count;
+  if (*counters.dedupe_requests == 0) return absl::OkStatus();
+
+  // The run touched leaves itself: with the cursor behind them the next run need not read them again.
+  ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit());
+  ASSIGN_OR_RETURN(order_, coordinator_.Sync({.uuid = volume_.info().uuid,
+                                              .block_bytes = volume_.info().block_bytes,
+                                              .checksum_kind = volume_.info().checksum_kind,
+                                              .subvolume_set_digest = subvolumes_.SetDigest(),
+                                              .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
+                                              .filesystem_generation = generation}));
+  const absl::Status scanned = index_.Scan(order_, generation);
+  counters.extents_total = index_.totals().extent_count;
+  return absl::IsCancelled(scanned) ? absl::OkStatus() : scanned;
+}
+
+}  // namespace
+
+absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
+                       const ExcludeList& excludes, CoordinatorClient& coordinator, Clock& clock,
+                       StopSignal& stop, Progress& progress, VolumeReport& report) {
+  report.uuid = ToString(target.uuid);
+  report.mount = target.mount_path;
+  progress.SetVolume(target.mount_path);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Volume> volume, OpenBtrfsVolume(target.mount_path));
+  if (volume->info().uuid != target.uuid) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(target.mount_path, " holds another filesystem than a moment ago"));
+  }
+  return VolumeRunner(target, options, excludes, *volume, coordinator, clock, stop, progress, report)
+      .Run();
+}
+
+}  // namespace onefold
