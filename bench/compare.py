@@ -62,7 +62,7 @@ def parse_options():
     parser.add_argument("--copies", type=int, default=2, help="of the tree (default: 2)")
     parser.add_argument("--rounds", type=int, default=3, help="(default: 3)")
     parser.add_argument("--memory-cap", type=float, default=40, metavar="PERCENT",
-                        help="of the data; 0 for none (default: 40)")
+                        help="of the data, where there is dedupe; 0 for none (default: 40)")
     parser.add_argument("--timeout", type=float, default=7200, metavar="SECONDS",
                         help="for one command (default: 7200)")
     parser.add_argument("--work", type=pathlib.Path, default="/var/tmp/onefold-bench",
@@ -128,7 +128,7 @@ def measure_all(bench, names, tools, options):
     results = {}
     raw = {"machine": machine.description(), "results": results, "failures": bench.failures,
            "tools": {tool.name: [tool.version(), *tool.program] for tool in tools}}
-    print(f"{raw['machine']}\n", *(f"* {tool.name}: {tool.version()}" for tool in tools), "", sep="\n")
+    print(raw["machine"], "", *(f"* {tool.name}: {tool.version()}" for tool in tools), "", sep="\n")
     print(report.NOTES)
     source = source_folder(options)
     for name in names:

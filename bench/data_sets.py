@@ -170,6 +170,11 @@ class DataSet:
     def scan_only(self):
         return KINDS[self.name].scan_only
 
+    def memory_cap_bytes(self, options):
+        """0 for none. Snapshots add files but no data, and memory in proportion to the data would
+        be too little for programs that remember every file."""
+        return 0 if self.scan_only else int(self.used_data_bytes * options.memory_cap / 100)
+
 
 def prepare(name, source, options):
     """Builds a data set; with --keep, one that was built from the same source before will do."""

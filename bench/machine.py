@@ -12,8 +12,8 @@ import time
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
-# Arguments: cgroup.procs file or "", report file, command. Linux counts the memory of whoever forked
-# a program as that program's, so a process as big as the benchmark must not fork it itself.
+# Arguments: cgroup.procs file or "", report file, command. Linux counts the memory of whoever
+# forked a program as that program's, so a process as big as the benchmark must not fork it itself.
 LAUNCHER = """
 import os, sys, time
 procs, report, command = sys.argv[1], sys.argv[2], sys.argv[3:]

@@ -62,7 +62,7 @@ class Bench:
     def _round(self, tool, data_set):
         run("cp", "--sparse=always", "--reflink=auto", data_set.image, self._run_image)
         discard(self._work / "index")
-        cap = int(data_set.used_data_bytes * self._options.memory_cap / 100)
+        cap = data_set.memory_cap_bytes(self._options)
 
         def timed(step, index, dedupe):
             output = self._work / "logs" / f"{data_set.name}-{tool.name}-{step}.out"

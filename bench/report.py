@@ -76,7 +76,7 @@ def mark(rounds, key):
 
 def table(data_set, rounds, tools, options):
     """One data set."""
-    cap = data_set.used_data_bytes * options.memory_cap / 100
+    cap = data_set.memory_cap_bytes(options)
     ours = next((tool.name for tool in tools if tool.is_onefold), None)
     lines = [f"### {data_set.name}", "",
              f"{data_set.file_count:,} files, {mebibytes(data_set.used_data_bytes)} of data, "

@@ -17,7 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "onefold/v1/coordinator_service.grpc.pb.h"
+
+namespace grpc {
+class Service;
+}
 
 namespace onefold {
 
@@ -39,8 +42,9 @@ class Coordinator {
 
   virtual ~Coordinator() = default;
 
-  // For grpc::ServerBuilder::RegisterService. Lives as long as the coordinator.
-  virtual v1::CoordinatorService::Service& service() = 0;
+  // The onefold.v1.CoordinatorService, for grpc::ServerBuilder::RegisterService. Lives as long as the
+  // coordinator.
+  virtual grpc::Service& service() = 0;
 
   // Sentences for people about what was noticed while opening.
   virtual const std::vector<std::string>& warnings() const = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "coordinator/work_queue.h"
@@ -58,8 +59,8 @@ class WholePlan final : public PlanSource {
     const VolumeRecord record = volume_.Record();
     const QueueRecord& queue = record.queue();
     if (!MayWait(queue, PlanKind::kWhole)) return absl::OkStatus();
-    const bool walk =
-        queue.everything() || queue.listed_count() * kRowsPerLookUp > record.extent_count();
+    const bool walk = FlagWaits(queue, PlanKind::kWhole) ||
+                      queue.listed_count() * kRowsPerLookUp > record.extent_count();
     return walk ? WalkAll(record, selection) : LookUpWaiting(record, selection);
   }
 
@@ -76,11 +77,16 @@ class WholePlan final : public PlanSource {
   absl::StatusOr<std::vector<uint64_t>> Members(const VolumeRecord& record,
                                                 const Candidate& candidate, uint64_t after,
                                                 size_t count_max);
-  absl::StatusOr<std::optional<PlanMember>> ChooseLead(const VolumeRecord& record,
-                                                       const Candidate& candidate);
+  absl::StatusOr<std::optional<IndexedExtent>> Lead(const VolumeRecord& record,
+                                                    const Candidate& candidate);
+  absl::StatusOr<std::optional<uint64_t>> ChooseLead(const VolumeRecord& record,
+                                                     const Candidate& candidate);
 
   const OrderedStore& store_;
   const Volume& volume_;
+  // The member that leads all pages of the group that is being paged.
+  uint64_t lead_digest_ = 0;
+  std::optional<uint64_t> lead_;
 };
 
 absl::Status WholePlan::WalkAll(const VolumeRecord& record, PlanSelection& selection) {
@@ -88,8 +94,7 @@ absl::Status WholePlan::WalkAll(const VolumeRecord& record, PlanSelection& selec
   const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
   DigestGroups groups;
   uint64_t digest = 0;
-  for (rows->Seek(prefix); rows->Valid() && rows->key().substr(0, prefix.size()) == prefix;
-       rows->Next()) {
+  for (rows->Seek(prefix); rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
     ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
     if (key.digest != digest) {
       groups.OfferTo(selection);
@@ -108,7 +113,7 @@ absl::Status WholePlan::LookUpWaiting(const VolumeRecord& record, PlanSelection&
   const auto fingerprints = store_.NewCursor(OrderedStore::Access::kLookup);
   ExtentReader extents(store_, NumberOf(record), /*with_waiting=*/false);
   absl::flat_hash_set<uint64_t> met;
-  for (waiting->Seek(prefix); waiting->Valid() && waiting->key().substr(0, prefix.size()) == prefix;
+  for (waiting->Seek(prefix); waiting->Valid() && absl::StartsWith(waiting->key(), prefix);
        waiting->Next()) {
     ASSIGN_OR_RETURN(const uint64_t address, ParseAddressKey(Kind::kWaiting, waiting->key()));
     ASSIGN_OR_RETURN(std::optional<IndexedExtent> extent, extents.Find(address));
@@ -196,10 +201,11 @@ absl::StatusOr<std::vector<PlanGroup>> WholePlan::LookUp(absl::Span<const Candid
   return groups;
 }
 
-absl::StatusOr<std::optional<PlanMember>> WholePlan::ChooseLead(const VolumeRecord& record,
-                                                                const Candidate& candidate) {
-  ExtentReader extents(store_, NumberOf(record), record.queue().listed_count() > 0);
-  std::optional<PlanMember> lowest;
+// A member that was kept before, else the lowest one.
+absl::StatusOr<std::optional<uint64_t>> WholePlan::ChooseLead(const VolumeRecord& record,
+                                                              const Candidate& candidate) {
+  ExtentReader extents(store_, NumberOf(record), /*with_waiting=*/false);
+  std::optional<uint64_t> lowest;
   uint64_t after = 0;
   while (true) {
     ASSIGN_OR_RETURN(const std::vector<uint64_t> addresses,
@@ -207,19 +213,34 @@ absl::StatusOr<std::optional<PlanMember>> WholePlan::ChooseLead(const VolumeReco
     if (addresses.empty()) return lowest;
     for (const uint64_t address : addresses) {
       ASSIGN_OR_RETURN(const std::optional<IndexedExtent> extent, extents.Find(address));
-      if (!extent) continue;
-      const auto member = MemberOf(record.queue(), candidate, *extent);
-      if (member && member->kept_before) return member;
-      if (member && !lowest) lowest = member;
+      if (!extent || !MemberOf(record.queue(), candidate, *extent)) continue;
+      if (extent->extent.kept) return address;
+      if (!lowest) lowest = address;
     }
     after = addresses.back();
   }
 }
 
+// The lead chosen for this group as long as it is there, so that all pages have the same one.
+absl::StatusOr<std::optional<IndexedExtent>> WholePlan::Lead(const VolumeRecord& record,
+                                                             const Candidate& candidate) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (lead_digest_ != candidate.digest || !lead_ || attempt > 0) {
+      ASSIGN_OR_RETURN(lead_, ChooseLead(record, candidate));
+      lead_digest_ = candidate.digest;
+    }
+    if (!lead_) return std::nullopt;
+    ExtentReader reader(store_, NumberOf(record), record.queue().listed_count() > 0);
+    ASSIGN_OR_RETURN(std::optional<IndexedExtent> extent, reader.Find(*lead_));
+    if (extent && MemberOf(record.queue(), candidate, *extent)) return extent;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<PlanSource::Page> WholePlan::LookUpPage(const Candidate& candidate,
                                                        uint64_t after_member) {
   const VolumeRecord record = volume_.Record();
-  ASSIGN_OR_RETURN(const std::optional<PlanMember> lead, ChooseLead(record, candidate));
+  ASSIGN_OR_RETURN(const std::optional<IndexedExtent> lead, Lead(record, candidate));
   if (!lead) return Page();
   ASSIGN_OR_RETURN(const std::vector<uint64_t> addresses,
                    Members(record, candidate, after_member, kMembersPerGroupMax - 1));
@@ -227,11 +248,13 @@ absl::StatusOr<PlanSource::Page> WholePlan::LookUpPage(const Candidate& candidat
   ASSIGN_OR_RETURN(const ExtentMap extents, ReadExtents(store_, record, addresses));
 
   Page page;
-  PlanGroup group{.members = {*lead}, .paged = true, .digest = candidate.digest};
-  bool waits = lead->queued;
+  PlanGroup group{.members = {*MemberOf(record.queue(), candidate, *lead)},
+                  .paged = true,
+                  .digest = candidate.digest};
+  bool waits = after_member == 0 && WaitsForWhole(record.queue(), *lead);
   for (const uint64_t address : addresses) {
     const auto extent = extents.find(address);
-    if (extent == extents.end() || address == lead->address) continue;
+    if (extent == extents.end() || address == lead->extent.address) continue;
     const auto member = MemberOf(record.queue(), candidate, extent->second);
     if (!member) continue;
     waits |= WaitsForWhole(record.queue(), extent->second);

@@ -30,11 +30,12 @@ bool NeedsRow(const QueueRecord& queue) {
   return !queue.everything() || queue.epoch() > kEverythingEpoch;
 }
 
+bool FlagWaits(const QueueRecord& queue, PlanKind kind) {
+  return queue.everything() && kEverythingEpoch > ProgressOf(queue, kind).done_epoch();
+}
+
 bool MayWait(const QueueRecord& queue, PlanKind kind) {
-  if (queue.queued_count() == 0) return false;
-  const bool flag_waits =
-      queue.everything() && kEverythingEpoch > ProgressOf(queue, kind).done_epoch();
-  return flag_waits || queue.listed_count() > 0;
+  return queue.queued_count() > 0 && (FlagWaits(queue, kind) || queue.listed_count() > 0);
 }
 
 void BeginPlan(QueueRecord& queue, PlanKind kind) {

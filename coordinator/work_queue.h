@@ -44,6 +44,9 @@ bool WaitsForWhole(const QueueRecord& queue, const IndexedExtent& extent);
 // Whether what is queued now needs a row W.
 bool NeedsRow(const QueueRecord& queue);
 
+// Whether what the flag queues waits for a plan of this kind.
+bool FlagWaits(const QueueRecord& queue, PlanKind kind);
+
 // Whether any extent can wait for a plan of this kind.
 bool MayWait(const QueueRecord& queue, PlanKind kind);
 

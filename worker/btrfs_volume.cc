@@ -112,21 +112,45 @@ class BtrfsVolume final : public Volume {
   const VolumeInfo info_;
 };
 
-// A buffer of at least `bytes` that one thread uses again and again; aligned for any struct. Large
-// ones are not kept.
-struct ScratchBuffer {
-  explicit ScratchBuffer(size_t bytes) : words((bytes + 7) / 8) {}
-  char* data() { return reinterpret_cast<char*>(words.data()); }
-  std::vector<uint64_t> words;
+// Memory for the argument of an ioctl, aligned for any struct. Small ones are kept for the thread's next
+// call: look-ups come by the hundred thousand.
+class ScratchBuffer {
+ public:
+  explicit ScratchBuffer(size_t bytes) : words_((bytes + 7) / 8) {
+    std::vector<Memory>& kept = Kept();
+    if (!kept.empty() && words_ <= kKeptWords) {
+      memory_ = std::move(kept.back());
+      kept.pop_back();
+    } else {
+      memory_ = std::make_unique_for_overwrite<uint64_t[]>(std::max(words_, kKeptWords));
+    }
+  }
+  ~ScratchBuffer() {
+    // A search inside the callback of another one needs a second buffer; more are not nested.
+    if (words_ <= kKeptWords && Kept().size() < 2) Kept().push_back(std::move(memory_));
+  }
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+
+  void* data() { return memory_.get(); }
+
+ private:
+  using Memory = std::unique_ptr<uint64_t[]>;
+  static constexpr size_t kKeptWords = (65536 + 256) / 8;
+  static std::vector<Memory>& Kept() {
+    thread_local std::vector<Memory> kept;
+    return kept;
+  }
+  const size_t words_;
+  Memory memory_;
 };
 
 absl::Status BtrfsVolume::Search(const TreeRange& range,
                                  const std::function<bool(const TreeItem&)>& visit) {
   // An item may be as large as a node: a smaller buffer would answer EOVERFLOW.
   const size_t buffer_bytes = std::max<size_t>(range.buffer_bytes, info_.node_bytes);
-  const auto storage =
-      std::make_unique_for_overwrite<uint64_t[]>((sizeof(btrfs_ioctl_search_args_v2) + buffer_bytes) / 8);
-  auto* args = reinterpret_cast<btrfs_ioctl_search_args_v2*>(storage.get());
+  ScratchBuffer storage(sizeof(btrfs_ioctl_search_args_v2) + buffer_bytes);
+  auto* args = static_cast<btrfs_ioctl_search_args_v2*>(storage.data());
   const char* buffer = reinterpret_cast<const char*>(args->buf);
   TreeKey first = range.first;
   while (true) {
@@ -142,8 +166,7 @@ absl::Status BtrfsVolume::Search(const TreeRange& range,
     key.max_offset = range.last.offset;
     key.min_transid = range.leaf_generation_min;
     key.max_transid = UINT64_MAX;
-    // A look-up of few bytes wants few items: the kernel copies until the buffer or this is full.
-    key.nr_items = range.buffer_bytes < info_.node_bytes ? range.buffer_bytes / 64 : UINT32_MAX;
+    key.nr_items = range.item_count > 0 ? range.item_count : UINT32_MAX;
     if (ioctl(mount_.get(), BTRFS_IOC_TREE_SEARCH_V2, args) != 0) {
       return StatusFromErrno(errno, absl::StrCat("reading btrfs tree ", range.tree));
     }
@@ -169,12 +192,12 @@ absl::Status BtrfsVolume::Search(const TreeRange& range,
 
 absl::StatusOr<std::vector<RawReference>> BtrfsVolume::References(uint64_t address,
                                                                   int64_t reference_max) {
-  // The kernel clears the whole buffer first: milliseconds for 16 MiB, so it starts small.
-  size_t bytes = 65536;
+  // The kernel clears the whole buffer first: milliseconds for 16 MiB, so it starts with 170 references.
+  size_t bytes = 4096;
   constexpr size_t kBytesMax = 16 << 20;  // the kernel's own limit
   while (true) {
-    const auto storage = std::make_unique_for_overwrite<uint64_t[]>(bytes / 8);
-    auto* container = reinterpret_cast<btrfs_data_container*>(storage.get());
+    ScratchBuffer storage(bytes);
+    auto* container = static_cast<btrfs_data_container*>(storage.data());
     btrfs_ioctl_logical_ino_args args = {};
     args.logical = address;
     args.size = bytes;
@@ -189,7 +212,7 @@ absl::StatusOr<std::vector<RawReference>> BtrfsVolume::References(uint64_t addre
     }
     if (container->elem_missed > 0) {
       if (bytes == kBytesMax) return absl::ResourceExhaustedError("too many references");
-      bytes = std::min(kBytesMax, std::max(bytes * 4, bytes + container->bytes_missing * 2));
+      bytes = std::min(kBytesMax, std::max(bytes * 8, bytes + container->bytes_missing * 2));
       continue;
     }
     CHECK(container->elem_cnt % 3 == 0 && container->elem_cnt * 8 <= bytes);
@@ -277,7 +300,8 @@ absl::StatusOr<SpaceInfo> BtrfsVolume::Space() {
   }
   const size_t slots = count.total_spaces + 4;
   ScratchBuffer storage(sizeof(count) + slots * sizeof(btrfs_ioctl_space_info));
-  auto* args = reinterpret_cast<btrfs_ioctl_space_args*>(storage.data());
+  auto* args = static_cast<btrfs_ioctl_space_args*>(storage.data());
+  *args = {};
   args->space_slots = slots;
   if (ioctl(mount_.get(), BTRFS_IOC_SPACE_INFO, args) != 0) {
     return StatusFromErrno(errno, "asking for space");

@@ -38,7 +38,8 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address, u
   RETURN_IF_ERROR(volume_.Search({.tree = kExtentTree,
                                   .first = {address, kExtentItem, 0},
                                   .last = {address, kExtentItem, UINT64_MAX},
-                                  .buffer_bytes = 1024},
+                                  .item_count = 1,
+                                  .buffer_bytes = kLookUpBytes},
                                  [&](const TreeItem& item) {
                                    if (const auto extent = ParseExtentItem(item.body)) {
                                      view.emplace();
@@ -131,7 +132,8 @@ const ExtentViewer::Inode& ExtentViewer::FindInode(const InodeId& file, int64_t 
        .first = {file.inode, kInodeItem, 0},
        .last = file_offset == 0 ? TreeKey{file.inode, kExtentData, 0}
                                 : TreeKey{file.inode, kInodeExtref, UINT64_MAX},
-       .buffer_bytes = 1024},
+       .item_count = 3,  // inode, name, extent
+       .buffer_bytes = kLookUpBytes},
       [&](const TreeItem& item) {
         switch (item.key.type) {
           case kInodeItem:
@@ -163,7 +165,7 @@ absl::Status ExtentViewer::FindFileExtent(const InodeId& file, int64_t file_offs
                                           std::optional<FileExtent>& extent) {
   const TreeKey key{file.inode, kExtentData, static_cast<uint64_t>(file_offset)};
   const absl::Status status = volume_.Search(
-      {.tree = file.subvolume, .first = key, .last = key, .buffer_bytes = 256},
+      {.tree = file.subvolume, .first = key, .last = key, .item_count = 1, .buffer_bytes = kLookUpBytes},
       [&](const TreeItem& item) {
         extent = ParseFileExtent(item.body);
         return false;
@@ -178,6 +180,7 @@ absl::Status ExtentViewer::ForEachFileExtent(
       {.tree = file.subvolume,
        .first = {file.inode, kExtentData, static_cast<uint64_t>(offset)},
        .last = {file.inode, kExtentData, UINT64_MAX},
+       .item_count = 16,
        .buffer_bytes = kLookUpBytes},
       [&](const TreeItem& item) {
         const auto extent = ParseFileExtent(item.body);

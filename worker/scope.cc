@@ -112,6 +112,7 @@ std::optional<std::pair<InodeId, std::string>> Scope::ParentOf(const InodeId& di
         {.tree = kRootTree,
          .first = {directory.subvolume, kRootBackref, 0},
          .last = {directory.subvolume, kRootBackref, UINT64_MAX},
+         .item_count = 1,
          .buffer_bytes = kLookUpBytes},
         [&](const TreeItem& item) {
           if (auto backref = ParseRootBackref(item.body)) {
@@ -125,6 +126,7 @@ std::optional<std::pair<InodeId, std::string>> Scope::ParentOf(const InodeId& di
       {.tree = directory.subvolume,
        .first = {directory.inode, kInodeRef, 0},
        .last = {directory.inode, kInodeExtref, UINT64_MAX},
+       .item_count = 1,
        .buffer_bytes = kLookUpBytes},
       [&](const TreeItem& item) {
         std::vector<InodeLink> links;  // a directory has one name

@@ -65,6 +65,7 @@ RootItem Subvolumes::Find(uint64_t subvolume) {
       volume_.Search({.tree = kRootTree,
                       .first = {subvolume, kRootItem, 0},
                       .last = {subvolume, kRootItem, UINT64_MAX},
+                      .item_count = 1,
                       .buffer_bytes = 4096},
                      [&](const TreeItem& found) {
                        if (auto root = ParseRootItem(found.body)) item = *root;

@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<bool>> FindGone(Volume& volume, const std::vector<Pen
     const TreeRange range{.tree = kExtentTree,
                           .first = {pending[order[next]].address, kExtentItem, 0},
                           .last = {pending[order[last]].address, kExtentItem, UINT64_MAX},
-                          .buffer_bytes = last == next ? 1024 : 65536};
+                          .item_count = last == next ? 1u : 0u};
     size_t at = next;
     RETURN_IF_ERROR(volume.Search(range, [&](const TreeItem& item) {
       if (item.key.type != kExtentItem) return true;

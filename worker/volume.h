@@ -46,7 +46,9 @@ struct TreeRange {
   TreeKey last;   // inclusive
   // Leaves older than this are skipped whole. Items of newer leaves come whatever their own age.
   uint64_t leaf_generation_min = 0;
-  // Bytes of items the kernel should return at a time: large for streams, small for look-ups.
+  // How many items the kernel should look for at a time; 0: as many as fit in `buffer_bytes`. A look-up
+  // that says how many it wants is several times faster: the kernel searches the whole leaf otherwise.
+  uint32_t item_count = 0;
   int32_t buffer_bytes = 65536;
 };
 

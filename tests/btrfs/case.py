@@ -23,7 +23,9 @@ COUNTERS = ("extents_total", "extents_scanned", "bytes_scanned", "file_bytes_rea
             "metadata_bytes_grown")
 OUTCOMES = {0: ("completed", "time_limit"), 1: ("refused",), 2: ("incomplete",),
             130: ("interrupted",), 143: ("interrupted",)}
-DEADLINE_SECONDS = 100
+# Instrumented programs are slower; limits of time are multiplied by this.
+SLOWNESS = 4 if os.environ.get("ONEFOLD_SANITIZE") else 1
+DEADLINE_SECONDS = 100 * SLOWNESS
 SEED = int(os.environ.get("ONEFOLD_SEED", "1"))
 
 
@@ -44,7 +46,9 @@ class Run:
 
     @property
     def problems(self):
-        return [problem for volume in self.report["volumes"] for problem in volume["problems"]]
+        """Of the run and of its volumes."""
+        parts = [self.report, *self.report["volumes"]]
+        return [problem for part in parts for problem in part["problems"]]
 
     @property
     def reasons(self):
@@ -168,6 +172,7 @@ class OnefoldTest(unittest.TestCase):
         seconds = time.monotonic() - since
         run = Run(process.args, process.returncode, stdout.decode(errors="surrogateescape"),
                   stderr.decode(errors="surrogateescape"), seconds)
+        self.assertNotIn("Sanitizer", run.stderr, run)
         if "--json" in process.args and run.stdout.strip():
             run.report = json.loads(run.stdout)
         return run
@@ -185,8 +190,8 @@ class OnefoldTest(unittest.TestCase):
         """Runs on `paths` (default: the whole volume) and checks all that holds for such a run.
 
         `frees`, `shares`, `pins`, `requests`: expected figures; None: whatever the filesystem says.
-        `settled`: a second run must find nothing to do. `watch`: relative paths of which nothing may
-        change, `skip`: those below them that may.
+        `settled`: a second run must find nothing to do. `watch`: relative paths of which nothing
+        may change, `skip`: those below them that may.
         """
         paths = paths if paths is not None else [volume.root]
         before = {name: manifest(volume.path(name), skip) for name in watch}

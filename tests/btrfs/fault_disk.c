@@ -1,7 +1,7 @@
-// fault_disk [fuse options] IMAGE MOUNTPOINT: shows IMAGE as MOUNTPOINT/disk.img and fails on demand.
+// fault_disk [fuse options] IMAGE MOUNTPOINT: shows IMAGE as MOUNTPOINT/disk.img, fails on demand.
 //
-// A loop device on disk.img is a disk that can go bad in the middle of a test. Writing "NAME=VALUE" to
-// MOUNTPOINT/control sets one of
+// A loop device on disk.img is a disk that can go bad in the middle of a test. Writing "NAME=VALUE"
+// to MOUNTPOINT/control sets one of
 //
 //   bad_begin, bad_end      reads that touch these bytes fail with EIO
 //   rotten_begin, rotten_end  these bytes are read inverted: a checksum error

@@ -29,8 +29,8 @@ class Entry:
 def _walk(fd, prefix, visit):
     """Calls visit(path, dir_fd, name, stat) for everything below `fd`.
 
-    Descends by file descriptor: paths may be longer than PATH_MAX. Opens with O_NOATIME and stays on
-    what it finds mounted, except where a directory cannot be opened.
+    Descends by file descriptor: paths may be longer than PATH_MAX. Opens with O_NOATIME. Goes into
+    what is mounted below.
     """
     with os.scandir(fd) as entries:
         names = sorted(entry.name for entry in entries)
@@ -141,7 +141,7 @@ def layout(root):
 
 
 def extent_bytes(root):
-    """On-disk bytes of all extents that files below `root` refer to, each counted once and whole."""
+    """On-disk bytes of all extents that files below `root` refer to, each once and whole."""
     extents = {}
 
     def visit(_, fd, __):

@@ -117,7 +117,8 @@ class FilesystemKindTest(case.OnefoldTest):
             volume.write(name, pattern(1, 1_000_000), sync=True)
         volume.write("one", pattern(2, 128 * KIB), sync=True)
         volume.write("two", pattern(2, 128 * KIB), cuts=[64 * KIB])
-        volume.write("image", pattern(3, 20 * KIB) + pattern(4, 64 * KIB) + pattern(5, MIB), sync=True)
+        volume.write("image", pattern(3, 20 * KIB) + pattern(4, 64 * KIB) + pattern(5, MIB),
+                     sync=True)
         volume.write("inside", pattern(4, 64 * KIB), sync=True)
         self.dedupe(volume, frees=1_003_520 + 128 * KIB + 64 * KIB)
 
@@ -147,6 +148,19 @@ class FilesystemKindTest(case.OnefoldTest):
 
     def test_one_copy_of_metadata(self):
         self.check("--metadata", "single")
+
+    # Every block on two disks: one Used figure, two places.
+    def test_two_disks(self):
+        volume = self.volume(size="1G")
+        image = volume.image + ".second"
+        command("truncate", "-s", "1G", image)
+        second = command("losetup", "--find", "--show", image).strip()
+        self._undo.append(lambda: command("losetup", "-d", second, check=False))
+        command("btrfs", "device", "add", second, volume.root)
+        command("btrfs", "balance", "start", "-dconvert=raid1", "-mconvert=raid1", volume.root)
+        for name in ("a", "b"):
+            volume.write(name, pattern(1, 4 * MIB), sync=True)
+        self.dedupe(volume, frees=4 * MIB)
 
     def test_old_features(self):
         self.check("--features", "^no-holes", "--runtime-features", "^free-space-tree")

@@ -144,7 +144,8 @@ class KernelTest(case.OnefoldTest):
         source = volume.write("0", pattern(1, 4 * KIB))
         targets = [(volume.write(str(i), pattern(1, 4 * KIB)), 0) for i in range(1, 129)]
         volume.sync()
-        self.assertEqual({status for status, _ in dedupe_ranges(source, 0, 4096, targets[:127])}, {0})
+        answers = dedupe_ranges(source, 0, 4096, targets[:127])
+        self.assertEqual({status for status, _ in answers}, {0})
         with self.assertRaises(OSError) as raised:
             dedupe_ranges(source, 0, 4096, targets[:128])
         self.assertEqual(raised.exception.errno, errno.ENOMEM)

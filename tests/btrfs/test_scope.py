@@ -113,8 +113,8 @@ class PathTest(case.OnefoldTest):
         volume = self.volume()
         self.pairs(volume)
         root = volume.root
-        run = self.dedupe(volume, paths=[root, root + "//", root + "/x/../y", root + "/y/z/.", root],
-                          frees=2 * MIB, shares=2 * MIB)
+        paths = [root, root + "//", root + "/x/../y", root + "/y/z/.", root]
+        run = self.dedupe(volume, paths=paths, frees=2 * MIB, shares=2 * MIB)
         self.assertEqual(len(run.report["volumes"]), 1, run)
 
     def test_relative_path(self):

@@ -79,7 +79,8 @@ class ExcludeTest(case.OnefoldTest):
         for name in ("a.iso", "b.iso", "c", "d"):
             volume.write(name, pattern(len(name), MIB))
         run = self.dedupe(volume, "--exclude=*.iso", "--exclude=*.none", frees=MIB)
-        held = run.report["volumes"][0]["excluded_bytes"]
+        held = {entry["pattern"]: entry["bytes"]
+                for entry in run.report["volumes"][0]["excluded"]}
         self.assertEqual(held.get("*.none", 0), 0, run)
         self.assertGreaterEqual(held["*.iso"], MIB, run)
 
@@ -169,6 +170,12 @@ class SizeLimitTest(case.OnefoldTest):
             volume.reflink(name, f"long-{name}")
             volume.truncate(f"long-{name}", 4 * MIB)
         self.dedupe(volume, "--max-size=2M", frees=0, shares=0, pins=MIB)
+
+    # Said explicitly what is done anyway.
+    def test_options_with_their_only_value(self):
+        volume = self.volume_with_sizes()
+        self.dedupe(volume, "--relocate=never", "--match=all", "--threads=2", "--min-size=0",
+                    frees=self.frees(lambda size: True))
 
     def test_nonsense(self):
         volume = self.volume()

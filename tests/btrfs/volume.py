@@ -107,8 +107,8 @@ class Volume:
         return self.path(name)
 
     def write(self, name, data, cuts=(), sync=False):
-        """Writes a new file; `cuts` are offsets at which what came before is flushed, which starts a
-        new extent."""
+        """Writes a new file; `cuts` are offsets at which what came before is flushed, which starts
+        a new extent."""
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         try:

@@ -1,0 +1,29 @@
+// The command line as text, turned into values. The only place that knows CLI11.
+
+#ifndef ONEFOLD_CLI_COMMAND_LINE_H_
+#define ONEFOLD_CLI_COMMAND_LINE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/dedupe_arguments.h"
+
+namespace onefold {
+
+// What `onefold --help` prints, and `onefold dedupe --help`.
+std::string ProgramHelp();
+std::string DedupeHelp();
+
+// "onefold 1.2.3\n"
+std::string ProgramVersion();
+
+// Whether `arguments` ask for help, wherever that stands.
+bool WantsHelp(const std::vector<std::string>& arguments);
+
+// `arguments`: what follows `onefold dedupe`. INVALID_ARGUMENT with what is wrong.
+absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments);
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_CLI_COMMAND_LINE_H_

@@ -1,0 +1,91 @@
+#include "cli/local_coordinator.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "coordinator/coordinator.h"
+#include "worker/grpc_coordinator_client.h"
+
+namespace onefold {
+namespace {
+
+// Names this worker to its own coordinator. Always the same: the lease of a run that was killed is
+// taken up by the next.
+constexpr char kWorkerId[] = "local";
+// Buffers of all streams together. Two of the largest messages in both directions fit.
+constexpr size_t kBufferBytesMax = 32 * 1024 * 1024;
+
+class CoordinatorRecords final : public RecordStore {
+ public:
+  explicit CoordinatorRecords(Coordinator& coordinator) : coordinator_(coordinator) {}
+
+  absl::StatusOr<std::optional<std::string>> Get(const std::string& name) override {
+    return coordinator_.GetRecord(name);
+  }
+  absl::Status Put(const std::string& name, const std::string& bytes) override {
+    return coordinator_.PutRecord(name, bytes);
+  }
+
+ private:
+  Coordinator& coordinator_;
+};
+
+class InProcessCoordinator final : public LocalCoordinator {
+ public:
+  explicit InProcessCoordinator(std::unique_ptr<Coordinator> coordinator)
+      : coordinator_(std::move(coordinator)), records_(*coordinator_) {}
+
+  ~InProcessCoordinator() override {
+    stub_.reset();
+    // Whatever is still under way belongs to a run that has ended.
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  RecordStore& records() override { return records_; }
+  const std::vector<std::string>& warnings() const override { return coordinator_->warnings(); }
+  absl::Status Compact() override { return coordinator_->Compact(); }
+
+  std::unique_ptr<CoordinatorClient> NewClient() override {
+    if (server_ == nullptr) StartServer();
+    return NewGrpcCoordinatorClient(*stub_, kWorkerId);
+  }
+
+ private:
+  void StartServer() {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&coordinator_->service());
+    // One client with a few streams: one queue, few threads, little memory.
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+    grpc::ResourceQuota quota("onefold");
+    builder.SetResourceQuota(quota.Resize(kBufferBytesMax));
+    server_ = builder.BuildAndStart();
+    CHECK(server_ != nullptr);  // without a port there is nothing that could fail
+    stub_ = v1::CoordinatorService::NewStub(server_->InProcessChannel(grpc::ChannelArguments()));
+  }
+
+  const std::unique_ptr<Coordinator> coordinator_;
+  CoordinatorRecords records_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::CoordinatorService::StubInterface> stub_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalCoordinator>> LocalCoordinator::Open(
+    const std::string& state_directory, Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Coordinator> coordinator,
+                   Coordinator::Open({.state_directory = state_directory}, clock));
+  return std::make_unique<InProcessCoordinator>(std::move(coordinator));
+}
+
+}  // namespace onefold

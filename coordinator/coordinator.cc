@@ -1,0 +1,130 @@
+#include "coordinator/coordinator.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/coordinator_service.h"
+#include "coordinator/lease_office.h"
+#include "coordinator/rocks_store.h"
+#include "coordinator/state_directory.h"
+#include "coordinator/state_keys.h"
+#include "coordinator/volume_book.h"
+
+namespace onefold {
+namespace {
+
+using index::LeaseOffice;
+using index::OrderedStore;
+using index::RocksBudget;
+using index::VolumeBook;
+
+constexpr char kIndexKind[] = "index";
+constexpr char kStateKind[] = "state";
+
+// `state` holds a few records.
+constexpr RocksBudget kStateBudget = {.block_cache_bytes = 256 << 10,
+                                      .write_buffer_bytes = 256 << 10};
+
+// The index with what was read from it.
+struct OpenIndex {
+  std::unique_ptr<OrderedStore> store;
+  std::unique_ptr<VolumeBook> volumes;
+};
+
+absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory) {
+  RETURN_IF_ERROR(index::MakeDatabaseDirectory(directory, kIndexKind, index::kIndexFormat));
+  OpenIndex opened;
+  ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, RocksBudget()));
+  ASSIGN_OR_RETURN(opened.volumes, VolumeBook::Open(*opened.store));
+  return opened;
+}
+
+// The index is soft: a damaged one is put aside and built anew by the next scan.
+absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory, Clock& clock,
+                                             std::vector<std::string>& warnings) {
+  absl::StatusOr<OpenIndex> opened = TryOpenIndex(directory);
+  if (!absl::IsDataLoss(opened.status())) return opened;
+  ASSIGN_OR_RETURN(const std::string aside, index::PutAside(directory, clock.Now()));
+  warnings.push_back(absl::StrCat("the index was damaged (", opened.status().message(),
+                                  "). It is kept as ", aside,
+                                  " and can be deleted; a new one is built by scanning again"));
+  return TryOpenIndex(directory);
+}
+
+class CoordinatorImpl final : public Coordinator {
+ public:
+  CoordinatorImpl(index::DirectoryLock lock, std::unique_ptr<OrderedStore> state, OpenIndex index,
+                  std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings)
+      : lock_(std::move(lock)),
+        state_(std::move(state)),
+        index_(std::move(index)),
+        leases_(std::move(leases)),
+        warnings_(std::move(warnings)),
+        service_(*index_.store, *index_.volumes, *leases_) {}
+
+  grpc::Service& service() override { return service_; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+  absl::StatusOr<std::optional<std::string>> GetRecord(const std::string& name) override {
+    return state_->Get(index::RecordKey(name));
+  }
+
+  absl::Status PutRecord(const std::string& name, const std::string& bytes) override {
+    index::RowBatch batch;
+    batch.Put(index::RecordKey(name), bytes);
+    return state_->Write(batch);
+  }
+
+  absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) override {
+    const std::string key_prefix = index::RecordKey(prefix);
+    const auto rows = state_->NewCursor(OrderedStore::Access::kWalk);
+    std::vector<std::string> names;
+    for (rows->Seek(key_prefix); rows->Valid() && absl::StartsWith(rows->key(), key_prefix);
+         rows->Next()) {
+      names.emplace_back(rows->key().substr(index::kRecordPrefix.size()));
+    }
+    RETURN_IF_ERROR(rows->status());
+    return names;
+  }
+
+  absl::Status Compact() override { return index_.store->Compact(); }
+
+ private:
+  // In this order: what comes later refers to what comes before.
+  const index::DirectoryLock lock_;
+  const std::unique_ptr<OrderedStore> state_;
+  const OpenIndex index_;
+  const std::unique_ptr<LeaseOffice> leases_;
+  const std::vector<std::string> warnings_;
+  index::CoordinatorService service_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& options,
+                                                               Clock& clock) {
+  const std::string index_directory = options.state_directory + "/index";
+  const std::string state_directory = options.state_directory + "/state";
+  RETURN_IF_ERROR(index::MakeStateDirectory(options.state_directory));
+  // All is looked at before anything is changed.
+  RETURN_IF_ERROR(
+      index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat));
+  RETURN_IF_ERROR(
+      index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
+  ASSIGN_OR_RETURN(index::DirectoryLock lock,
+                   index::DirectoryLock::Take(options.state_directory));
+
+  RETURN_IF_ERROR(
+      index::MakeDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
+  ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state,
+                   index::OpenRocksStore(state_directory, kStateBudget));
+  std::vector<std::string> warnings;
+  ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, clock, warnings));
+  ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
+  return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
+                                           std::move(leases), std::move(warnings));
+}
+
+}  // namespace onefold

@@ -1,0 +1,47 @@
+#include "coordinator/index_readers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+
+namespace onefold::index {
+
+absl::StatusOr<Heads> ReadHeads(const OrderedStore& store, const VolumeRecord& record) {
+  Heads heads{.filter = HeadFilter::ForHeads(record.head_count())};
+  const std::string prefix = KeyPrefix(Kind::kFingerprint, NumberOf(record));
+  const auto rows = store.NewCursor(OrderedStore::Access::kWalk);
+  for (rows->Seek(prefix); rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+    ASSIGN_OR_RETURN(const Fingerprint fingerprint, ParseFingerprint(rows->value()));
+    if (!fingerprint.head) continue;
+    ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
+    heads.filter.Add(key.digest);
+    const uint32_t window = std::clamp<uint32_t>(fingerprint.length, 1, kHeadBlocks);
+    heads.window_lengths |= 1u << (window - 1);
+  }
+  RETURN_IF_ERROR(rows->status());
+  return heads;
+}
+
+IncompleteReader::IncompleteReader(const OrderedStore& store, VolumeNumber volume)
+    : prefix_(KeyPrefix(Kind::kIncomplete, volume)),
+      rows_(store.NewCursor(OrderedStore::Access::kWalk)),
+      extents_(store, volume, /*with_waiting=*/false) {
+  rows_->Seek(prefix_);
+}
+
+absl::StatusOr<std::vector<Extent>> IncompleteReader::Next(size_t count_max) {
+  std::vector<Extent> extents;
+  for (; extents.size() < count_max && rows_->Valid() && absl::StartsWith(rows_->key(), prefix_);
+       rows_->Next()) {
+    ASSIGN_OR_RETURN(const uint64_t address, ParseAddressKey(Kind::kIncomplete, rows_->key()));
+    ASSIGN_OR_RETURN(std::optional<IndexedExtent> extent, extents_.Find(address));
+    if (extent && !extent->extent.complete()) extents.push_back(std::move(extent->extent));
+  }
+  RETURN_IF_ERROR(rows_->status());
+  return extents;
+}
+
+}  // namespace onefold::index
