@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/quantity.h"
+#include "common/status_macros.h"
 
 #ifndef ONEFOLD_VERSION
 #error "the build tells the version"
@@ -32,20 +33,50 @@ Commands:
 Exit codes:  0 done · 1 refused, nothing was done · 2 done, but less than asked · 130, 143 interrupted
 )";
 
-constexpr char kDedupeFooter[] =
-    R"(Without PATH, the paths and options of the last run (that was no dry run) are used again; options
-that are given override them. --dry-run, --full and what concerns the output are never remembered.
+constexpr char kDedupeHelp[] =
+    R"(Usage:  onefold dedupe [OPTIONS] [PATH…]
 
-Patterns of --exclude read like .gitignore:
-  @eaDir  *.iso    a file or directory of that name, at any depth
-  a/b              a/b below a given path        **/b/*.tmp   at any depth
-  /srv/x           an absolute path              x/           only a directory
+Finds data that lies on disk more than once below the paths and folds it into one copy. Needs root, or
+CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH. Without PATH, the paths and options of the last run are used
+again; options that are given override them.
+
+What to look at:
+  --exclude PATTERN        leave alone what the pattern matches (see below); may be repeated
+  --min-size N             leave alone files smaller than N (4096, 4K, 1MiB, 2G)
+  --max-size N             leave alone files larger than N
+  --skip-readonly-subvolumes
+                           leave alone read-only subvolumes and snapshots (--no-… to take it back)
+How:
+  --dry-run                show what would be freed, with examples; change nothing
+  --match=extents|all      extents: only pieces that are equal as a whole; all (the default): also
+                           what lies inside larger ones
+  --relocate=never         write nothing anew to free more (the default)
+  --full                   look at everything again, not only at what is new
+  --threads N              work on at most N files at a time
+  --max-time D             end after D (90s, 10m, 4h, 1h30m); the next run goes on from there
+  --state DIR              where index and history are kept; default /var/lib/onefold, or
+                           $XDG_STATE_HOME/onefold if not root
+Output:
+  --json                   print one JSON object (onefold.run.v1) instead of a summary
+  --progress=auto|plain|json|none
+                           how to show progress, on stderr; auto: a status line on a terminal,
+                           else a few plain lines
+  -q, --quiet              print one line, and problems if there are any
+  -v, --verbose            print more
+  -h, --help               this text
+
+--dry-run, --full, --state and what concerns output are never remembered for the next run.
+
+Patterns read like .gitignore:
+  @eaDir  *.iso            a file or directory of that name, at any depth
+  a/b     **/b/*.tmp       a/b below a given path; at any depth
+  /srv/x  x/               an absolute path; only a directory
 What a pattern excludes is neither changed nor used as a copy to share with.
 
 Exit codes:
   0    done; also if data was pinned, excluded or changed meanwhile, or --max-time was over
   1    refused, or nothing could be done: the message says why and what to do
-  2    done, but less than asked: a path is missing, something could not be read or written, …
+  2    done, but less than asked: a path is missing, something could not be read, …
   130  interrupted (143 by SIGTERM): what was done counts, the next run goes on from there
 
 Examples:
@@ -53,18 +84,21 @@ Examples:
   onefold dedupe --exclude '*.iso' --max-time 4h /srv/data /home
 )";
 
-// The texts of the options, turned into values after CLI11 is done: its own conversions take "[a,b]" for
-// a list and "1e3" for a number.
+// The options as text, turned into values after CLI11 is done: its own conversions take "[a,b]" for a
+// list and "1e3" for a number.
 struct Texts {
   std::vector<std::string> exclude;
   std::string min_size;
   std::string max_size;
-  std::string match;
+  std::string match = "all";
   std::string relocate;
   std::string threads;
   std::string max_time;
-  std::string progress;
+  std::string progress = "auto";
   std::string state;
+  bool dry_run = false;
+  bool full = false;
+  bool json = false;
   bool skip_readonly = false;
   bool quiet = false;
   bool verbose = false;
@@ -72,19 +106,129 @@ struct Texts {
 
 class DedupeParser {
  public:
-  DedupeParser() : app_("Finds data that lies on disk more than once below PATH… and folds it.") {
-    app_.name("onefold dedupe");
-    app_.usage_text = "Usage:  onefold dedupe [OPTIONS] [PATH…]";
-    app_.footer(kDedupeFooter);
+  DedupeParser() {
+    // Paths are taken from what is left over, byte for byte.
+    app_.allow_extras();
+    app_.set_help_flag();
+    exclude_ = app_.add_option("--exclude", texts_.exclude)->allow_extra_args(false);
+    min_size_ = Add("--min-size", texts_.min_size);
+    max_size_ = Add("--max-size", texts_.max_size);
+    skip_readonly_ = app_.add_flag("--skip-readonly-subvolumes,!--no-skip-readonly-subvolumes",
+                                   texts_.skip_readonly);
+    app_.add_flag("--dry-run", texts_.dry_run);
+    match_ = Add("--match", texts_.match)->check(CLI::IsMember({"extents", "all"}));
+    Add("--relocate", texts_.relocate)->check(CLI::IsMember({"never"}));
+    app_.add_flag("--full", texts_.full);
+    threads_ = Add("--threads", texts_.threads);
+    max_time_ = Add("--max-time", texts_.max_time);
+    Add("--state", texts_.state);
+    app_.add_flag("--json", texts_.json);
+    Add("--progress", texts_.progress)->check(CLI::IsMember({"auto", "plain", "json", "none"}));
+    CLI::Option* quiet = app_.add_flag("-q,--quiet", texts_.quiet);
+    quiet->excludes(app_.add_flag("-v,--verbose", texts_.verbose));
+  }
+
+  absl::StatusOr<DedupeArguments> Parse(const std::vector<std::string>& arguments) {
+    const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
+    std::vector<std::string> options(arguments.begin(), end_of_options);
+    for (const std::string& option : options) {
+      // CLI11 would take the next argument for the value.
+      if (option.compare(0, 2, "--") == 0 && option.find('=') == option.size() - 1) {
+        return absl::InvalidArgumentError(absl::StrCat(option, ": the value is missing"));
+      }
+    }
+    std::reverse(options.begin(), options.end());  // as CLI11 wants them
+    try {
+      app_.parse(std::move(options));
+    } catch (const CLI::Error& error) {
+      return absl::InvalidArgumentError(error.what());
+    }
+    DedupeArguments parsed;
+    for (std::string& path : app_.remaining()) {
+      if (path.size() > 1 && path.front() == '-') {
+        return absl::InvalidArgumentError(
+            absl::StrCat("there is no option ", path, " (a path that begins so goes behind --)"));
+      }
+      parsed.paths.push_back(std::move(path));
+    }
+    if (end_of_options != arguments.end()) {
+      parsed.paths.insert(parsed.paths.end(), end_of_options + 1, arguments.end());
+    }
+    const absl::Status status = Convert(parsed);
+    if (!status.ok()) return status;
+    return parsed;
   }
 
  private:
-  struct App : CLI::App {
-    using CLI::App::App;
-    std::string usage_text;
-  };
-  App app_;
+  CLI::Option* Add(const std::string& name, std::string& text) {
+    return app_.add_option(name, text)->take_last();
+  }
+
+  static absl::Status ConvertSize(const CLI::Option* option, const std::string& text,
+                                  std::optional<int64_t>& bytes) {
+    if (option->count() == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(bytes, ParseBytes(text), option->get_name());
+    return absl::OkStatus();
+  }
+
+  absl::Status Convert(DedupeArguments& parsed) const {
+    parsed.dry_run = texts_.dry_run;
+    parsed.full = texts_.full;
+    parsed.json = texts_.json;
+    parsed.state_directory = texts_.state;
+    if (texts_.quiet) parsed.verbosity = Verbosity::kQuiet;
+    if (texts_.verbose) parsed.verbosity = Verbosity::kVerbose;
+    parsed.progress = texts_.progress == "plain"  ? ProgressMode::kPlain
+                      : texts_.progress == "json" ? ProgressMode::kJson
+                      : texts_.progress == "none" ? ProgressMode::kNone
+                                                  : ProgressMode::kAuto;
+    if (exclude_->count() > 0) parsed.exclude_patterns = texts_.exclude;
+    RETURN_IF_ERROR(ConvertSize(min_size_, texts_.min_size, parsed.min_file_bytes));
+    RETURN_IF_ERROR(ConvertSize(max_size_, texts_.max_size, parsed.max_file_bytes));
+    if (skip_readonly_->count() > 0) parsed.skip_readonly_subvolumes = texts_.skip_readonly;
+    if (match_->count() > 0) parsed.match_extents_only = texts_.match == "extents";
+    if (max_time_->count() > 0) {
+      ASSIGN_OR_RETURN(parsed.max_time, ParseTimeSpan(texts_.max_time), "--max-time");
+    }
+    if (threads_->count() > 0) {
+      int count = 0;
+      if (!absl::SimpleAtoi(texts_.threads, &count) || count < 1 || count > kThreadsMax) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--threads: '", texts_.threads, "' is no number from 1 to ", kThreadsMax));
+      }
+      parsed.thread_count = count;
+    }
+    return absl::OkStatus();
+  }
+
+  CLI::App app_;
+  Texts texts_;
+  CLI::Option* exclude_ = nullptr;
+  CLI::Option* min_size_ = nullptr;
+  CLI::Option* max_size_ = nullptr;
+  CLI::Option* skip_readonly_ = nullptr;
+  CLI::Option* match_ = nullptr;
+  CLI::Option* threads_ = nullptr;
+  CLI::Option* max_time_ = nullptr;
 };
 
 }  // namespace
+
+std::string ProgramHelp() { return kProgramHelp; }
+
+std::string DedupeHelp() { return kDedupeHelp; }
+
+std::string ProgramVersion() { return "onefold " ONEFOLD_VERSION "\n"; }
+
+bool WantsHelp(const std::vector<std::string>& arguments) {
+  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end_of_options, [](const std::string& argument) {
+    return argument == "--help" || argument == "-h";
+  });
+}
+
+absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments) {
+  return DedupeParser().Parse(arguments);
+}
+
 }  // namespace onefold

@@ -8,7 +8,7 @@
 
 namespace onefold::index {
 
-absl::Status AnchorMatcher::Match(const Extent& extent) {
+absl::Status AnchorMatcher::MatchExtent(const Extent& extent) {
   std::set<MatchKey> matches;
   for (const Anchor& anchor : extent.anchors) {
     RETURN_IF_ERROR(MatchAnchor(extent, anchor, matches));

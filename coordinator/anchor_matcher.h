@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/rows.h"
 #include "coordinator/volume_book.h"
 
 namespace onefold::index {
@@ -27,7 +28,7 @@ class AnchorMatcher {
 
   // Adds a match of `extent`, which is new, with every older extent that shares an anchor, up to
   // kPlacesPerHeadMax. One match lets the worker settle both directions.
-  absl::Status Match(const Extent& extent);
+  absl::Status MatchExtent(const Extent& extent);
 
  private:
   absl::Status MatchAnchor(const Extent& extent, const Anchor& anchor, std::set<MatchKey>& matches);

@@ -53,8 +53,8 @@ class LeaseBoard {
  private:
   struct Entry {
     int64_t epoch = 0;
-    std::string worker;  // empty: nobody
-    absl::Duration expires_at;
+    std::string worker = {};  // empty: nobody
+    absl::Duration expires_at = absl::ZeroDuration();
     bool restored = false;
     bool worked = false;
   };

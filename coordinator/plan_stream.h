@@ -39,8 +39,8 @@ struct PlanMember {
 
 // onefold.v1.Group.
 struct PlanGroup {
-  PlanPosition position;
-  std::vector<PlanMember> members;
+  PlanPosition position = {};
+  std::vector<PlanMember> members = {};
   bool paged = false;
   uint64_t digest = 0;
   int64_t dropped_count = 0;

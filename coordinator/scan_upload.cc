@@ -120,7 +120,7 @@ absl::Status ScanUpload::ApplyRun(const Run& run, bool ends, VolumeRecord& recor
     if (old && IsKnown(old->extent, row)) continue;
     if (old) RETURN_IF_ERROR(ledger.Erase(*old));
     ledger.Insert(row);
-    if (match_anchors_) RETURN_IF_ERROR(anchors.Match(row));
+    if (match_anchors_) RETURN_IF_ERROR(anchors.MatchExtent(row));
     ++new_count;
   }
   if (ends) {

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "common/mutex.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/rows.h"
 #include "coordinator/volume_book.h"
 
 namespace onefold::index {

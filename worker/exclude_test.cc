@@ -110,11 +110,21 @@ TEST(ExcludeTest, NamesNeedNotBeText) {
 // A typing error must not become a run that touches what was to be left alone.
 TEST(ExcludeTest, MalformedPatternsAreRefusedByName) {
   const std::pair<std::string, std::string> cases[] = {
-      {"", "empty"},           {"a[b", "without"},        {"[", "without"},
-      {"[!", "without"},       {"[]", "without"},         {"[a/b]", "without"},
-      {"[a\\", "without"},     {"a\\", "backslash"},      {"!a", "not supported"},
-      {"/", "names nothing"},  {"//", "names nothing"},   {"./a", "never matches"},
-      {"a/../b", "never matches"}, {"[[:foo:]]", "no class"}, {"[z-a]", "backwards"},
+      {"", "empty"},
+      {"a[b", "without"},
+      {"[", "without"},
+      {"[!", "without"},
+      {"[]", "without"},
+      {"[a/b]", "without"},
+      {"[a\\", "without"},
+      {"a\\", "backslash"},
+      {"!a", "not supported"},
+      {"/", "names nothing"},
+      {"//", "names nothing"},
+      {"./a", "never matches"},
+      {"a/../b", "never matches"},
+      {"[[:foo:]]", "no class"},
+      {"[z-a]", "backwards"},
       {std::string("a\0b", 3), "zero byte"},
   };
   for (const auto& [pattern, message] : cases) {

@@ -281,6 +281,8 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
         again.push_back(todo[n]);
       } else {
         Record(target, call.length, answer, error != 0 ? error : -destination.status);
+        // The kernel drops the pages of a range that it lets share others' blocks.
+        if (answer == DedupeAnswer::kSame) files.destinations[todo[n]].resident.clear();
       }
     }
     // A round that did not get farther counts as a try, whatever its reason: no request loops for ever.

@@ -48,13 +48,15 @@ TEST(KernelCheckTest, WhatIsNoVersionWarnsOfNothing) {
 }
 
 TEST(KernelCheckTest, KernelsOfTodayAreFine) {
-  for (const char* text : {"5.10.200", "5.15.160", "6.1.76", "6.6.30", "6.12.9", "6.18.44", "7.0"}) {
+  for (const char* text :
+       {"5.10.200", "5.15.160", "6.1.76", "6.6.30", "6.12.9", "6.18.44", "7.0"}) {
     EXPECT_EQ(Warning(text), "") << text;
   }
 }
 
 TEST(KernelCheckTest, TheBorderOfABugIsExact) {
-  EXPECT_THAT(Warning("5.4.13"), HasSubstr("metadata can be damaged beyond repair (fixed in 5.4.14)"));
+  EXPECT_THAT(Warning("5.4.13"),
+              HasSubstr("metadata can be damaged beyond repair (fixed in 5.4.14)"));
   EXPECT_THAT(Warning("5.4.14"), Not(HasSubstr("beyond repair")));
   EXPECT_THAT(Warning("5.3.18"), HasSubstr("beyond repair (fixed in 5.5)"));
   EXPECT_THAT(Warning("5.0.21"), Not(HasSubstr("beyond repair")));
@@ -76,13 +78,13 @@ TEST(KernelCheckTest, TheBorderOfABugIsExact) {
   EXPECT_THAT(Warning("5.10.42"), HasSubstr("fixed in 5.10.43"));
   EXPECT_EQ(Warning("5.10.43"), "");
   EXPECT_THAT(Warning("5.4.300"), HasSubstr("being deleted (fixed in 5.7)"));  // never carried over
-  EXPECT_THAT(Warning("5.12.2"), HasSubstr("crash while references are resolved (fixed in 5.12.3)"));
+  EXPECT_THAT(Warning("5.12.2"),
+              HasSubstr("crash while references are resolved (fixed in 5.12.3)"));
 }
 
 TEST(KernelCheckTest, OneWarningNamesTheWorst) {
-  EXPECT_THAT(Warning("4.4.50"),
-              AllOf(HasSubstr("Linux 4.4.50 has bugs"), HasSubstr("read wrong"),
-                    HasSubstr("more. Update the kernel")));
+  EXPECT_THAT(Warning("4.4.50"), AllOf(HasSubstr("Linux 4.4.50 has bugs"), HasSubstr("read wrong"),
+                                       HasSubstr("more. Update the kernel")));
 }
 
 // Where the patch level cannot be told, nothing is claimed.

@@ -198,6 +198,7 @@ void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
   for (const Drop& drop : drops) {
     if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
     totals_.bytes_freeable += drop.disk_bytes;
+    ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;
   }
 }
@@ -219,7 +220,10 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
   for (size_t i = 0; i < drops.size(); ++i) {
     const Drop& drop = drops[i];
     const Execution& execution = executions[i];
-    if (execution.moved) parts_.progress.moved_bytes += drop.disk_bytes;
+    if (execution.moved) {
+      parts_.progress.moved_bytes += drop.disk_bytes;
+      ++totals_.drop_count;
+    }
     if (execution.moved || execution.shared_bytes > 0) {
       pending_.push_back({.address = drop.address,
                           .generation = drop.generation,

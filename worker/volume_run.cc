@@ -88,7 +88,8 @@ class VolumeRunner {
  private:
   absl::Status Scan();
   absl::Status Plan(const SpaceInfo& space);
-  absl::Status FindInside();
+  // Streams the windows that may hold heads. `dropped`: extents that found an equal one already.
+  absl::Status FindInside(int64_t dropped);
   PlanOptions MakePlanOptions(const SpaceInfo& space) const;
   void CountScan();
 
@@ -154,9 +155,14 @@ void VolumeRunner::CountScan() {
   report_.counters.extents_total = index_.totals().extent_count;
 }
 
-absl::Status VolumeRunner::FindInside() {
+absl::Status VolumeRunner::FindInside(int64_t dropped) {
   const PhaseTimer timer(clock_, report_.scan_seconds);
   const IndexTotals& totals = index_.totals();
+  // Nothing new is left to look for: every new extent was a copy, and no older head waits.
+  if (!options_.full && report_.incremental && dropped >= index_.extents_scanned() &&
+      totals.new_head_count <= index_.extents_scanned()) {
+    return absl::OkStatus();
+  }
   const bool all = options_.full || totals.new_head_count * kNewHeadsShare > totals.head_count ||
                    (totals.new_head_count > 0 && totals.extent_bytes <= kSmallVolumeBytes);
   if (!all && index_.extents_scanned() == 0) return absl::OkStatus();
@@ -198,7 +204,7 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   absl::Status status = work(PlanKind::kWhole);
   if (status.ok() && options_.match_inside && !unfinished()) {
     progress_.phase = Progress::Phase::kScanning;
-    status = FindInside();
+    status = FindInside(run.totals().drop_count);
     if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }

@@ -64,8 +64,8 @@ class ReadErrorTest(case.OnefoldTest):
         disk.set(bad_begin=0, bad_end=0)
         self.dedupe(volume, "--full", frees=256 * KIB)
 
-    # Bit rot: the checksum on disk is that of the healthy data, but the kernel does not compare what
-    # fails it. The healthy copy stays as it is (case 3).
+    # Bit rot: the checksum on disk is that of the healthy data, but the kernel does not compare
+    # what fails it. The healthy copy stays as it is (case 3).
     def test_rotten_copy(self):
         disk = self.disk()
         volume = disk.volume

@@ -63,7 +63,7 @@ class SnapshotTest(case.OnefoldTest):
         volume.snapshot("s", "snap")
         self.dedupe(volume, frees=4 * MIB, shares=8 * MIB)
 
-    # Independent copies in read-only snapshots: the flag is no obstacle, and stays: cases 16, 17, 47.
+    # Independent copies in read-only snapshots: the flag is no obstacle and stays (16, 17, 47).
     def test_independent_copies_in_readonly_snapshots(self):
         volume = self.volume()
         for number in range(2):

@@ -158,7 +158,7 @@ class OutputTest(PairsTest):
 
     # One object a second on stderr; figures only grow.
     def test_json_progress(self):
-        volume = self.volume_with_pairs(12000, size=8 * KIB)
+        volume = self.volume_with_pairs(6000, size=8 * KIB)
         run = self.onefold("--progress=json", "--threads=1", volume.root)
         self.assertEqual(run.code, 0, run)
         lines = [json.loads(line) for line in run.stderr.splitlines()]
@@ -219,7 +219,7 @@ class TerminalTest(PairsTest):
 
     # One line that is rewritten, never wider than the terminal, and nothing of it left at the end.
     def test_status_line(self):
-        volume = self.volume_with_pairs(12000, size=8 * KIB)
+        volume = self.volume_with_pairs(6000, size=8 * KIB)
         code, output = self.on_terminal("--threads=1", volume.root, columns=60)
         self.assertEqual(code, 0, output)
         self.assertIn("\r", output, "a status line was shown")

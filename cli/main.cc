@@ -1,0 +1,80 @@
+// The `onefold` program: finds the command and hands it its arguments.
+
+#include <absl/synchronization/mutex.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/dedupe_command.h"
+#include "cli/run_summary.h"
+#include "cli/stopping.h"
+#include "common/clock.h"
+#include "common/escape.h"
+#include "common/stop.h"
+
+namespace onefold {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+int Print(const std::string& text) {
+  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return printed ? kExitDone : kExitRefused;
+}
+
+int Dedupe(const Arguments& arguments) {
+  if (WantsHelp(arguments)) return Print(DedupeHelp());
+  const absl::StatusOr<DedupeArguments> parsed = ParseDedupe(arguments);
+  if (!parsed.ok()) {
+    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    return RefuseDedupe(std::string(parsed.status().message()), json, SystemClock());
+  }
+  // Outlives everything: a signal may come at any time.
+  static StopSignal* const stop = new StopSignal;
+  InstallSignalHandlers(*stop);
+  return RunDedupe(*parsed, SystemClock(), *stop);
+}
+
+int Help(const Arguments&) { return Print(ProgramHelp()); }
+
+int Version(const Arguments&) { return Print(ProgramVersion()); }
+
+struct Command {
+  const char* name;
+  int (*run)(const Arguments&);
+};
+constexpr Command kCommands[] = {
+    {"dedupe", &Dedupe}, {"help", &Help},       {"--help", &Help},
+    {"-h", &Help},       {"version", &Version}, {"--version", &Version},
+};
+
+int Main(const Arguments& arguments) {
+  if (arguments.empty()) {
+    std::fputs(ProgramHelp().c_str(), stderr);
+    return kExitRefused;
+  }
+  for (const Command& command : kCommands) {
+    if (arguments[0] == command.name) {
+      return command.run(Arguments(arguments.begin() + 1, arguments.end()));
+    }
+  }
+  std::fprintf(stderr, "onefold: there is no command '%s'\nTry: onefold --help\n",
+               Escape(arguments[0]).c_str());
+  return kExitRefused;
+}
+
+}  // namespace
+}  // namespace onefold
+
+int main(int argc, char** argv) {
+  // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.
+  mallopt(M_ARENA_MAX, 2);
+  return onefold::Main(onefold::Arguments(argv + 1, argv + argc));
+}
