@@ -84,8 +84,8 @@ Examples:
   onefold dedupe --exclude '*.iso' --max-time 4h /srv/data /home
 )";
 
-// The options as text, turned into values after CLI11 is done: its own conversions take "[a,b]" for a
-// list and "1e3" for a number.
+// The options as text, turned into values after CLI11 is done: its own conversions take "[a,b]" for
+// a list and "1e3" for a number.
 struct Texts {
   std::vector<std::string> exclude;
   std::string min_size;
@@ -193,8 +193,8 @@ class DedupeParser {
     if (threads_->count() > 0) {
       int count = 0;
       if (!absl::SimpleAtoi(texts_.threads, &count) || count < 1 || count > kThreadsMax) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "--threads: '", texts_.threads, "' is no number from 1 to ", kThreadsMax));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--threads: '", texts_.threads, "' is no number from 1 to ", kThreadsMax));
       }
       parsed.thread_count = count;
     }

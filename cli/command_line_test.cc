@@ -34,11 +34,28 @@ TEST(ParseDedupeTest, WithoutAnything) {
 }
 
 TEST(ParseDedupeTest, EveryOption) {
-  const DedupeArguments parsed =
-      Parsed({"--dry-run", "--json", "--progress=json", "--quiet", "--state", "/s", "--exclude", "*.iso",
-              "--exclude=b", "--min-size", "4K", "--max-size=2G", "--skip-readonly-subvolumes",
-              "--match=extents", "--relocate=never", "--full", "--threads", "3", "--max-time",
-              "1h30m", "/srv", "/home"});
+  const DedupeArguments parsed = Parsed({"--dry-run",
+                                         "--json",
+                                         "--progress=json",
+                                         "--quiet",
+                                         "--state",
+                                         "/s",
+                                         "--exclude",
+                                         "*.iso",
+                                         "--exclude=b",
+                                         "--min-size",
+                                         "4K",
+                                         "--max-size=2G",
+                                         "--skip-readonly-subvolumes",
+                                         "--match=extents",
+                                         "--relocate=never",
+                                         "--full",
+                                         "--threads",
+                                         "3",
+                                         "--max-time",
+                                         "1h30m",
+                                         "/srv",
+                                         "/home"});
   EXPECT_TRUE(parsed.dry_run && parsed.json && parsed.full);
   EXPECT_EQ(parsed.progress, ProgressMode::kJson);
   EXPECT_EQ(parsed.verbosity, Verbosity::kQuiet);
@@ -111,9 +128,9 @@ TEST(ParseDedupeTest, WhatIsWrongIsNamed) {
 TEST(HelpTest, HasEveryOptionAndTheExitCodes) {
   const std::string help = DedupeHelp();
   for (const char* text :
-       {"--dry-run", "--json", "--progress", "--quiet", "--verbose", "--state", "--exclude", "--min-size",
-        "--max-size", "--skip-readonly-subvolumes", "--match", "--relocate", "--full", "--threads",
-        "--max-time", "PATH", "Exit codes", "130"}) {
+       {"--dry-run", "--json", "--progress", "--quiet", "--verbose", "--state", "--exclude",
+        "--min-size", "--max-size", "--skip-readonly-subvolumes", "--match", "--relocate", "--full",
+        "--threads", "--max-time", "PATH", "Exit codes", "130"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
   EXPECT_THAT(ProgramHelp(), HasSubstr("Exit codes"));

@@ -29,9 +29,8 @@ DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
 }
 
 std::string AbsolutePath(absl::string_view path, absl::string_view working_directory) {
-  const std::string whole = absl::StartsWith(path, "/")
-                                ? std::string(path)
-                                : absl::StrCat(working_directory, "/", path);
+  const std::string whole =
+      absl::StartsWith(path, "/") ? std::string(path) : absl::StrCat(working_directory, "/", path);
   std::string clean;
   for (const absl::string_view part : absl::StrSplit(whole, '/')) {
     if (!part.empty() && part != ".") absl::StrAppend(&clean, "/", part);

@@ -24,8 +24,8 @@ struct DedupeJob {
   int64_t max_file_bytes = 0;  // 0: no limit
   bool skip_readonly_subvolumes = false;
   bool match_extents_only = false;
-  int thread_count = 0;                // 0: chosen by the program
-  absl::Duration max_time;             // zero: no limit
+  int thread_count = 0;     // 0: chosen by the program
+  absl::Duration max_time;  // zero: no limit
 };
 
 // As typed; what is unset was not.
@@ -53,12 +53,12 @@ struct DedupeArguments {
 DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
                   absl::string_view working_directory);
 
-// `path` seen from `working_directory`, without doubled slashes and "." parts; ".." and symlinks are
-// left for the system to follow.
+// `path` seen from `working_directory`, without doubled slashes and "." parts; ".." and symlinks
+// are left for the system to follow.
 std::string AbsolutePath(absl::string_view path, absl::string_view working_directory);
 
-// Where the state lives when nobody says: /var/lib/onefold for root, else below `xdg_state_home` or,
-// if that is not absolute (as its specification asks), `home`; empty if there is no place.
+// Where the state lives when nobody says: /var/lib/onefold for root, else below `xdg_state_home`
+// or, if that is not absolute (as its specification asks), `home`; empty if there is no place.
 std::string DefaultStateDirectory(bool is_root, absl::string_view xdg_state_home,
                                   absl::string_view home);
 

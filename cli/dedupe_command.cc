@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <optional>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,6 +37,7 @@ namespace onefold {
 namespace {
 
 constexpr int kExamplesMax = 10;
+constexpr std::chrono::milliseconds kSignalPoll(50);
 
 bool WriteAll(int fd, absl::string_view text) {
   while (!text.empty()) {
@@ -63,14 +67,10 @@ std::string WorkingDirectory() {
 
 ProgressStyle StyleFor(const DedupeArguments& arguments) {
   switch (arguments.progress) {
-    case ProgressMode::kPlain:
-      return ProgressStyle::kPlain;
-    case ProgressMode::kJson:
-      return ProgressStyle::kJson;
-    case ProgressMode::kNone:
-      return ProgressStyle::kNone;
-    case ProgressMode::kAuto:
-      break;
+    case ProgressMode::kPlain: return ProgressStyle::kPlain;
+    case ProgressMode::kJson: return ProgressStyle::kJson;
+    case ProgressMode::kNone: return ProgressStyle::kNone;
+    case ProgressMode::kAuto: break;
   }
   if (arguments.verbosity == Verbosity::kQuiet) return ProgressStyle::kNone;
   const bool can_rewrite = ::isatty(STDERR_FILENO) == 1 && EnvironmentValue("TERM") != "dumb";
@@ -80,19 +80,13 @@ ProgressStyle StyleFor(const DedupeArguments& arguments) {
 // The word for a volume that could not be worked on.
 const char* ReasonFor(const absl::Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kUnimplemented:
-      return "unsupported filesystem";
-    case absl::StatusCode::kPermissionDenied:
-      return "permission";
-    case absl::StatusCode::kResourceExhausted:
-      return "no space";
-    case absl::StatusCode::kDataLoss:
-      return "read error";
+    case absl::StatusCode::kUnimplemented: return "unsupported filesystem";
+    case absl::StatusCode::kPermissionDenied: return "permission";
+    case absl::StatusCode::kResourceExhausted: return "no space";
+    case absl::StatusCode::kDataLoss: return "read error";
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kAborted:
-      return "busy";
-    default:
-      return "failed";
+    case absl::StatusCode::kAborted: return "busy";
+    default: return "failed";
   }
 }
 
@@ -122,6 +116,7 @@ class DedupeCommand {
                                                arguments_.dry_run, job_);
       if (!begun.ok()) return Refuse(begun);
       RunVolumes();
+      stopped_ = Stopped();  // a time limit that ends while we tidy up has ended no work
       GiveBackSpace();
     }
     return Finish();
@@ -175,9 +170,9 @@ class DedupeCommand {
 
   absl::Status RepeatLastJob() {
     const auto nothing = [&] {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "there is no run to repeat in ", Escape(state_directory_),
-          ": say what to dedupe, for example: onefold dedupe /srv/data"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("there is no run to repeat in ", Escape(state_directory_),
+                       ": say what to dedupe, for example: onefold dedupe /srv/data"));
     };
     // A state directory is not made only to find that it is empty.
     struct stat status;
@@ -245,8 +240,10 @@ class DedupeCommand {
       progress_.volume_index = static_cast<int>(i) + 1;
       VolumeReport& report = summary_.report.volumes[i];
       const std::unique_ptr<CoordinatorClient> client = coordinator_->NewClient();
-      const absl::Status status = RunVolume(targets_[i], options, excludes_, *client, clock_,
-                                            stop_, progress_, report);
+      const absl::Status status =
+          RunVolume(targets_[i], options, excludes_, *client, clock_, stop_, progress_, report);
+      // Our own state directory is nobody's pattern.
+      for (const std::string& own : OwnExcludes()) report.excluded_bytes.erase(own);
       if (!status.ok()) {
         ++failed_count_;
         AddProblem(report, {.reason = ReasonFor(status),
@@ -256,16 +253,39 @@ class DedupeCommand {
     }
   }
 
-  // Compacts the index where that is worth the time.
+  // What was excluded beside the patterns that were typed.
+  std::vector<std::string> OwnExcludes() const {
+    std::vector<std::string> own;
+    for (size_t i = job_.exclude_patterns.size(); i < excludes_.size(); ++i) {
+      own.push_back(excludes_.text(i));
+    }
+    return own;
+  }
+
+  // Compacts the index if it changed; the store decides whether that is worth the time. Everything
+  // is recorded by then, so a signal need not wait for it.
   void GiveBackSpace() {
     if (stop_.requested()) return;
-    bool worth_it = false;
+    bool changed = false;
     for (size_t i = 0; i < targets_.size(); ++i) {
       const VolumeReport& volume = summary_.report.volumes[i];
-      worth_it |= !volume.incremental || volume.counters.bytes_freed.value_or(0) > 0;
+      changed |= !volume.incremental || volume.counters.extents_scanned.value_or(0) > 0 ||
+                 volume.counters.dedupe_requests.value_or(0) > 0;
     }
-    if (!worth_it) return;
-    const absl::Status status = coordinator_->Compact();
+    if (!changed) return;
+    std::promise<absl::Status> promise;
+    std::future<absl::Status> compacted = promise.get_future();
+    compactor_ = std::thread([this, promise = std::move(promise)]() mutable {
+      promise.set_value(coordinator_->Compact());
+    });
+    while (compacted.wait_for(kSignalPoll) != std::future_status::ready) {
+      if (ReceivedSignal() == 0) continue;
+      abandoned_ = true;
+      compactor_.detach();
+      return;
+    }
+    compactor_.join();
+    const absl::Status status = compacted.get();
     if (!status.ok()) Warn(absl::StrCat("the index could not be compacted: ", status.message()));
   }
 
@@ -279,7 +299,8 @@ class DedupeCommand {
 
   int Finish() {
     RunReport& report = summary_.report;
-    report.outcome = FinalOutcome(Stopped(), report);
+    if (ReceivedSignal() != 0) stopped_ = RunOutcome::kInterrupted;
+    report.outcome = FinalOutcome(stopped_, report);
     if (report.outcome == RunOutcome::kIncomplete && NothingCouldBeDone()) {
       report.outcome = RunOutcome::kRefused;
       summary_.message = "nothing could be done";
@@ -308,10 +329,10 @@ class DedupeCommand {
 
   // Nothing was done: these figures are known.
   static void SetUntouched(RunCounters& counters) {
-    for (auto* figure : {&counters.extents_scanned, &counters.bytes_scanned,
-                         &counters.file_bytes_read, &counters.dedupe_requests,
-                         &counters.bytes_shared, &counters.bytes_freed, &counters.bytes_written,
-                         &counters.metadata_bytes_grown}) {
+    for (auto* figure :
+         {&counters.extents_scanned, &counters.bytes_scanned, &counters.file_bytes_read,
+          &counters.dedupe_requests, &counters.bytes_shared, &counters.bytes_freed,
+          &counters.bytes_written, &counters.metadata_bytes_grown}) {
       *figure = 0;
     }
   }
@@ -327,7 +348,7 @@ class DedupeCommand {
   int Print() {
     printer_.Stop();
     const RunOutcome outcome = summary_.report.outcome;
-    const int exit_code = ExitCode(outcome, ReceivedSignal());
+    int exit_code = ExitCode(outcome, ReceivedSignal());
     bool printed = true;
     if (arguments_.json) {
       printed = WriteAll(STDOUT_FILENO, RunJson(summary_) + "\n");
@@ -338,9 +359,14 @@ class DedupeCommand {
     if (outcome == RunOutcome::kRefused) {
       WriteAll(STDERR_FILENO, absl::StrCat("onefold: ", EscapeText(summary_.message), "\n"));
     }
-    if (printed || exit_code != kExitDone) return exit_code;
-    WriteAll(STDERR_FILENO, "onefold: the report could not be written to standard output\n");
-    return kExitIncomplete;
+    if (!printed && exit_code == kExitDone) {
+      WriteAll(STDERR_FILENO, "onefold: the report could not be written to standard output\n");
+      exit_code = kExitIncomplete;
+    }
+    // The index survives being left in the middle of a compaction; waiting for it might take
+    // minutes.
+    if (abandoned_) ::_exit(exit_code);
+    return exit_code;
   }
 
   void Warn(const std::string& warning) {
@@ -365,6 +391,9 @@ class DedupeCommand {
   // The reports of these volumes are the first ones in summary_, in the same order.
   std::vector<VolumeTarget> targets_;
   size_t failed_count_ = 0;
+  RunOutcome stopped_ = RunOutcome::kCompleted;
+  std::thread compactor_;
+  bool abandoned_ = false;  // the compactor is still at work
 };
 
 }  // namespace
@@ -380,8 +409,8 @@ int RefuseDedupe(const std::string& message, bool json, Clock& clock) {
   summary.report.outcome = RunOutcome::kRefused;
   summary.message = message;
   if (json) WriteAll(STDOUT_FILENO, RunJson(summary) + "\n");
-  WriteAll(STDERR_FILENO, absl::StrCat("onefold: ", EscapeText(message),
-                                       "\nTry: onefold dedupe --help\n"));
+  WriteAll(STDERR_FILENO,
+           absl::StrCat("onefold: ", EscapeText(message), "\nTry: onefold dedupe --help\n"));
   return kExitRefused;
 }
 

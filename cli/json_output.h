@@ -1,9 +1,9 @@
-// What programs read: `onefold.run.v1` on stdout, `onefold.progress.v1` on stderr. Fields are only ever
-// added. Unknown figures are null, never 0.
+// What programs read: `onefold.run.v1` on stdout, `onefold.progress.v1` on stderr. Fields are only
+// ever added. Unknown figures are null, never 0.
 //
-// Everything is one line of ASCII, so nothing in it can steer a terminal. JSON is Unicode and names of
-// files are bytes: where a text is no UTF-8, each wrong byte is U+FFFD in it, and a field of the same
-// name with "_bytes" has all of its bytes in hexadecimal.
+// Everything is one line of ASCII, so nothing in it can steer a terminal. JSON is Unicode and names
+// of files are bytes: where a text is no UTF-8, each wrong byte is U+FFFD in it, and a field of the
+// same name with "_bytes" has all of its bytes in hexadecimal.
 
 #ifndef ONEFOLD_CLI_JSON_OUTPUT_H_
 #define ONEFOLD_CLI_JSON_OUTPUT_H_
@@ -11,8 +11,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "cli/run_summary.h"
 #include "cli/progress_view.h"
+#include "cli/run_summary.h"
 
 namespace onefold {
 

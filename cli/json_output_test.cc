@@ -52,9 +52,9 @@ TEST(RunJsonTest, HasEveryFieldThatIsPromised) {
   ASSERT_EQ(run["volumes"].size(), 2u);
   for (const json& part : {run["volumes"][0], run["totals"]}) {
     for (const char* field :
-         {"extents_total", "extents_scanned", "bytes_scanned", "file_bytes_read",
-          "dedupe_requests", "bytes_shared", "bytes_freed", "bytes_written", "bytes_pinned",
-          "pinned_by", "metadata_bytes_grown", "skipped"}) {
+         {"extents_total", "extents_scanned", "bytes_scanned", "file_bytes_read", "dedupe_requests",
+          "bytes_shared", "bytes_freed", "bytes_written", "bytes_pinned", "pinned_by",
+          "metadata_bytes_grown", "skipped"}) {
       EXPECT_TRUE(part.contains(field)) << field;
     }
   }

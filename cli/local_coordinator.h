@@ -1,5 +1,5 @@
-// LocalCoordinator: the coordinator inside this process, spoken to through gRPC as over a network, but
-// without a port.
+// LocalCoordinator: the coordinator inside this process, spoken to through gRPC as over a network,
+// but without a port.
 //
 // Thread-safe, but for records().
 
@@ -20,8 +20,8 @@ namespace onefold {
 
 class LocalCoordinator {
  public:
-  // Opens the state directory, creating what is absent. `clock` must outlive this object. Errors: see
-  // Coordinator::Open.
+  // Opens the state directory, creating what is absent. `clock` must outlive this object. Errors:
+  // see Coordinator::Open.
   static absl::StatusOr<std::unique_ptr<LocalCoordinator>> Open(const std::string& state_directory,
                                                                 Clock& clock);
   virtual ~LocalCoordinator() = default;

@@ -27,17 +27,19 @@ std::string ReadFile(const char* path) {
   return text.str();
 }
 
-// The first namespace maps all ids onto themselves; the file is empty where there are no namespaces.
+// The first namespace maps all ids onto themselves; the file is empty where there are no
+// namespaces.
 bool MapsAllIds(absl::string_view uid_map) {
   const std::vector<absl::string_view> fields =
       absl::StrSplit(uid_map, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
-  return fields.empty() || (fields.size() == 3 && fields[0] == "0" && fields[1] == "0" &&
-                            fields[2] == "4294967295");
+  return fields.empty() ||
+         (fields.size() == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == "4294967295");
 }
 
 }  // namespace
 
-std::optional<Privileges> ParsePrivileges(absl::string_view proc_status, absl::string_view uid_map) {
+std::optional<Privileges> ParsePrivileges(absl::string_view proc_status,
+                                          absl::string_view uid_map) {
   for (absl::string_view line : absl::StrSplit(proc_status, '\n')) {
     if (!absl::ConsumePrefix(&line, "CapEff:")) continue;
     Privileges privileges;

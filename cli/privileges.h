@@ -1,5 +1,5 @@
-// What a run needs to be allowed to do, checked before anything else so that the answer is one clear
-// sentence instead of an errno for each file.
+// What a run needs to be allowed to do, checked before anything else so that the answer is one
+// clear sentence instead of an errno for each file.
 
 #ifndef ONEFOLD_CLI_PRIVILEGES_H_
 #define ONEFOLD_CLI_PRIVILEGES_H_

@@ -31,8 +31,8 @@ TEST(PrivilegesTest, WhatIsMissingIsNamedWithTheWayToGetIt) {
   EXPECT_THAT(Refusal("0"), AllOf(HasSubstr("CAP_SYS_ADMIN"), HasSubstr("CAP_DAC_READ_SEARCH"),
                                   HasSubstr("sudo"), HasSubstr("--cap-add SYS_ADMIN")));
   // 0x200000 is CAP_SYS_ADMIN, 0x4 CAP_DAC_READ_SEARCH.
-  EXPECT_THAT(Refusal("0000000000200000"), AllOf(Not(HasSubstr("CAP_SYS_ADMIN")),
-                                                 HasSubstr("--cap-add DAC_READ_SEARCH")));
+  EXPECT_THAT(Refusal("0000000000200000"),
+              AllOf(Not(HasSubstr("CAP_SYS_ADMIN")), HasSubstr("--cap-add DAC_READ_SEARCH")));
   EXPECT_THAT(Refusal("0000000000000004"), Not(HasSubstr("DAC_READ_SEARCH")));
   EXPECT_EQ(Refusal("0000000000200004"), "");
 }

@@ -24,7 +24,10 @@ constexpr absl::Duration kFirstSignOfLife = absl::Minutes(2);
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(Options options, Progress& progress, Clock& clock)
-    : options_(options), progress_(progress), clock_(clock), start_(clock.Monotonic()),
+    : options_(options),
+      progress_(progress),
+      clock_(clock),
+      start_(clock.Monotonic()),
       next_plain_line_(kFirstSignOfLife) {
   if (options_.style != ProgressStyle::kNone) {
     thread_ = std::thread([this] { Run(); });
@@ -53,8 +56,7 @@ void ProgressPrinter::Stop() {
 }
 
 void ProgressPrinter::Run() {
-  const auto interval =
-      options_.style == ProgressStyle::kLine ? kLineInterval : kOtherInterval;
+  const auto interval = options_.style == ProgressStyle::kLine ? kLineInterval : kOtherInterval;
   MutexLock lock(&mutex_);
   while (!stop_) {
     const absl::Duration wake = clock_.Monotonic() + absl::FromChrono(interval);
@@ -65,9 +67,10 @@ void ProgressPrinter::Run() {
       stop_changed_.WaitFor(&mutex_,
                             absl::ToChronoMilliseconds(absl::Ceil(rest, absl::Milliseconds(1))));
     }
-    // The last state of a run is worth an object, but no line.
-    if (!stop_ || options_.style == ProgressStyle::kJson) Show();
+    if (!stop_) Show();
   }
+  // How a run ended is worth an object, but no line.
+  if (options_.style == ProgressStyle::kJson) Show();
   Clear();
 }
 
@@ -82,14 +85,9 @@ void ProgressPrinter::Show() {
       line_ = line;
       return;
     }
-    case ProgressStyle::kPlain:
-      ShowPlain(view);
-      return;
-    case ProgressStyle::kJson:
-      Write(absl::StrCat(ProgressJson(view), "\n"));
-      return;
-    case ProgressStyle::kNone:
-      return;
+    case ProgressStyle::kPlain: ShowPlain(view); return;
+    case ProgressStyle::kJson: Write(absl::StrCat(ProgressJson(view), "\n")); return;
+    case ProgressStyle::kNone: return;
   }
 }
 
@@ -97,11 +95,10 @@ void ProgressPrinter::ShowPlain(const ProgressView& view) {
   if (plain_lines_ >= kPlainLinesMax) return;
   const Progress::Phase phase = view.now.phase;
   // Of several volumes, only the beginnings are worth a line.
-  const bool worth_a_line =
-      phase != Progress::Phase::kStarting && phase != Progress::Phase::kDone &&
-      (view.now.volume_count <= 1 || phase == Progress::Phase::kScanning);
-  const bool is_new =
-      worth_a_line && phases_shown_.insert({view.now.volume_index, phase}).second;
+  const bool worth_a_line = phase != Progress::Phase::kStarting &&
+                            phase != Progress::Phase::kDone &&
+                            (view.now.volume_count <= 1 || phase == Progress::Phase::kScanning);
+  const bool is_new = worth_a_line && phases_shown_.insert({view.now.volume_index, phase}).second;
   const bool sign_of_life = view.elapsed >= next_plain_line_;
   if (!is_new && !sign_of_life) return;
   if (sign_of_life) next_plain_line_ = view.elapsed * 3;

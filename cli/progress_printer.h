@@ -5,8 +5,8 @@
 //   kJson    one object a second (onefold.progress.v1)
 //   kNone    nothing
 //
-// Thread-safe. Everything that goes to the terminal while a run is under way goes through Say, so that
-// no message is overwritten.
+// Thread-safe. Everything that goes to the terminal while a run is under way goes through Say, so
+// that no message is overwritten.
 
 #ifndef ONEFOLD_CLI_PROGRESS_PRINTER_H_
 #define ONEFOLD_CLI_PROGRESS_PRINTER_H_
@@ -36,7 +36,8 @@ class ProgressPrinter {
     int fd = 2;
   };
 
-  // `progress` and `clock` must outlive this object. Starts a thread, unless there is nothing to show.
+  // `progress` and `clock` must outlive this object. Starts a thread, unless there is nothing to
+  // show.
   ProgressPrinter(Options options, Progress& progress, Clock& clock);
   // Stops, if that has not been done.
   ~ProgressPrinter();

@@ -35,7 +35,8 @@ class ProgressPrinterTest : public ::testing::Test {
     ::close(fds_[1]);
     std::string text;
     char buffer[4096];
-    for (ssize_t got; (got = ::read(fds_[0], buffer, sizeof(buffer))) > 0;) text.append(buffer, got);
+    for (ssize_t got; (got = ::read(fds_[0], buffer, sizeof(buffer))) > 0;)
+      text.append(buffer, got);
     return text;
   }
 

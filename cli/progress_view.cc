@@ -79,8 +79,8 @@ ProgressView ProgressModel::Update(const ProgressSample& sample, absl::Duration 
     view.done_bytes = sample.plan_bytes_done;
     view.total_bytes = sample.plan_bytes_total;
   }
-  view.more_follows = sample.phase == Progress::Phase::kScanning ||
-                      sample.volume_index < sample.volume_count;
+  view.more_follows =
+      sample.phase == Progress::Phase::kScanning || sample.volume_index < sample.volume_count;
 
   points_.push_back({elapsed, view.done_bytes});
   // The oldest point stays just outside of the window, so that the window is always full.
@@ -93,8 +93,8 @@ ProgressView ProgressModel::Update(const ProgressSample& sample, absl::Duration 
     if (rest == 0) {
       view.left = absl::ZeroDuration();
     } else if (*view.bytes_per_second > 0) {
-      view.left = absl::Seconds(static_cast<double>(rest) /
-                                static_cast<double>(*view.bytes_per_second));
+      view.left =
+          absl::Seconds(static_cast<double>(rest) / static_cast<double>(*view.bytes_per_second));
     }
     if (view.left.has_value() && *view.left > kLeftMax) view.left.reset();
   }
@@ -103,18 +103,12 @@ ProgressView ProgressModel::Update(const ProgressSample& sample, absl::Duration 
 
 const char* PhaseName(Progress::Phase phase) {
   switch (phase) {
-    case Progress::Phase::kStarting:
-      return "starting";
-    case Progress::Phase::kScanning:
-      return "scanning";
-    case Progress::Phase::kPlanning:
-      return "planning";
-    case Progress::Phase::kDeduping:
-      return "deduping";
-    case Progress::Phase::kSettling:
-      return "settling";
-    case Progress::Phase::kDone:
-      return "done";
+    case Progress::Phase::kStarting: return "starting";
+    case Progress::Phase::kScanning: return "scanning";
+    case Progress::Phase::kPlanning: return "planning";
+    case Progress::Phase::kDeduping: return "deduping";
+    case Progress::Phase::kSettling: return "settling";
+    case Progress::Phase::kDone: return "done";
   }
   return "working";
 }
@@ -131,9 +125,8 @@ std::string StatusLine(const ProgressView& view, bool dry_run, int column_max) {
   std::vector<Part> parts = {
       {std::move(phase), 6},
       {DoneText(view), 3},
-      {view.bytes_per_second.value_or(0) > 0
-           ? absl::StrCat(BytesText(*view.bytes_per_second), "/s")
-           : "",
+      {view.bytes_per_second.value_or(0) > 0 ? absl::StrCat(BytesText(*view.bytes_per_second), "/s")
+                                             : "",
        2},
       {LeftText(view), 5},
       {FreedText(view, dry_run), 4},

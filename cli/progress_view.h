@@ -42,8 +42,8 @@ struct ProgressView {
   std::optional<int64_t> bytes_per_second;
   // Until the end of the job, as far as that is known.
   std::optional<absl::Duration> left;
-  // The end of the job is further away than `left`: there is more to come that is not known yet (the
-  // plan follows the scan, another volume follows this one).
+  // The end of the job is further away than `left`: there is more to come that is not known yet
+  // (the plan follows the scan, another volume follows this one).
   bool more_follows = false;
 };
 
@@ -66,8 +66,8 @@ class ProgressModel {
 // "scanning", "planning", …
 const char* PhaseName(Progress::Phase phase);
 
-// One line without control characters, at most `column_max` columns wide. What matters least is left
-// out first.
+// One line without control characters, at most `column_max` columns wide. What matters least is
+// left out first.
 std::string StatusLine(const ProgressView& view, bool dry_run, int column_max);
 
 // One line for a log.

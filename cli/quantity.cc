@@ -43,8 +43,8 @@ absl::StatusOr<Number> ConsumeNumber(absl::string_view& text) {
 absl::StatusOr<int64_t> ParseBytes(absl::string_view text) {
   const absl::string_view typed = text;
   const auto failed = [typed](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", typed, "' is no size: ", why, " (write it like 4096, 4K, 1MiB or 2G)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", typed, "' is no size: ", why, " (write it like 4096, 4K, 1MiB or 2G)"));
   };
   const absl::StatusOr<Number> number = ConsumeNumber(text);
   if (!number.ok()) return failed(number.status().message());
@@ -69,15 +69,17 @@ absl::StatusOr<int64_t> ParseBytes(absl::string_view text) {
 absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text) {
   const absl::string_view typed = text;
   const auto failed = [typed](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", typed, "' is no duration: ", why, " (write it like 90s, 10m, 4h or 1h30m)"));
+    return absl::InvalidArgumentError(absl::StrCat("'", typed, "' is no duration: ", why,
+                                                   " (write it like 90s, 10m, 4h or 1h30m)"));
   };
   struct Unit {
     char letter;
     absl::Duration length;
   };
-  constexpr Unit kUnits[] = {
-      {'d', absl::Hours(24)}, {'h', absl::Hours(1)}, {'m', absl::Minutes(1)}, {'s', absl::Seconds(1)}};
+  constexpr Unit kUnits[] = {{'d', absl::Hours(24)},
+                             {'h', absl::Hours(1)},
+                             {'m', absl::Minutes(1)},
+                             {'s', absl::Seconds(1)}};
   absl::Duration total;
   size_t next_unit = 0;
   do {

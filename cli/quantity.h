@@ -16,8 +16,8 @@ namespace onefold {
 // does not matter. INVALID_ARGUMENT with the reason, also for what does not fit into 63 bits.
 absl::StatusOr<int64_t> ParseBytes(absl::string_view text);
 
-// "90s", "10m", "4h", "2d", "1h30m", "1.5h": units s m h d, each at most once, largest first; a bare
-// number is seconds. INVALID_ARGUMENT with the reason, also for zero and for more than a year.
+// "90s", "10m", "4h", "2d", "1h30m", "1.5h": units s m h d, each at most once, largest first; a
+// bare number is seconds. INVALID_ARGUMENT with the reason, also for zero and for more than a year.
 absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text);
 
 // "512 B", "921.3 MiB", "2.00 TiB": three to four digits.

@@ -28,8 +28,9 @@ TEST(ParseBytesTest, NumbersWithAndWithoutUnits) {
 
 // "1O0K" read as 1 byte would let a run touch what was to be left alone.
 TEST(ParseBytesTest, AnythingElseIsRefused) {
-  for (const char* text : {"", " ", "K", "-1", "+1", "1O0K", "4KK", "4iB", "0x10", "1e6", "nan", "inf",
-                           "1.", ".5", "1..5", "4X", "9223372036854775808", "8192P", "99999999999.5P"}) {
+  for (const char* text :
+       {"", " ", "K", "-1", "+1", "1O0K", "4KK", "4iB", "0x10", "1e6", "nan", "inf", "1.", ".5",
+        "1..5", "4X", "9223372036854775808", "8192P", "99999999999.5P"}) {
     EXPECT_THAT(ParseBytes(text), HasCode(absl::StatusCode::kInvalidArgument)) << text;
   }
 }
@@ -45,8 +46,8 @@ TEST(ParseTimeSpanTest, UnitsMayBeCombined) {
 }
 
 TEST(ParseTimeSpanTest, AnythingElseIsRefused) {
-  for (const char* text : {"", "h", "-1h", "1x", "1h30", "30m1h", "1h1h", "0", "0s", "0.0h", "400d", "1 h",
-                           "1ms", "99999999999999999999h", "inf"}) {
+  for (const char* text : {"", "h", "-1h", "1x", "1h30", "30m1h", "1h1h", "0", "0s", "0.0h", "400d",
+                           "1 h", "1ms", "99999999999999999999h", "inf"}) {
     EXPECT_THAT(ParseTimeSpan(text), HasCode(absl::StatusCode::kInvalidArgument)) << text;
   }
 }

@@ -1,6 +1,7 @@
 #include "cli/report_text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,17 @@ constexpr Phrase kHolders[] = {
     {"refused", "the kernel refused to share them"},
 };
 
+// Reasons for skipped extents.
+constexpr Phrase kReasons[] = {
+    {"no_checksums", "without checksums (nodatacow, or preallocated and not yet written)"},
+    {"partial_checksums", "with checksums of a part only (preallocated and partly written)"},
+    {"changed", "changed meanwhile; the next run looks again"},
+    {"busy", "busy, for example being sent; the next run tries again"},
+    {"no memory", "the kernel was short of memory; the next run tries again"},
+    {"differs", "with equal checksums, but different after all"},
+    {"no progress", "the kernel shared nothing, without a reason"},
+};
+
 template <size_t kSize>
 std::string InWords(const Phrase (&phrases)[kSize], absl::string_view name) {
   for (const Phrase& phrase : phrases) {
@@ -62,8 +74,8 @@ std::string BytesOrUnknown(const std::optional<int64_t>& bytes) {
 // "  name        text"
 void AddRow(std::string& out, absl::string_view name, absl::string_view text) {
   constexpr size_t kNameWidth = 12;
-  absl::StrAppend(&out, "  ", name, std::string(kNameWidth - std::min(name.size(), kNameWidth), ' '),
-                  text, "\n");
+  absl::StrAppend(&out, "  ", name,
+                  std::string(kNameWidth - std::min(name.size(), kNameWidth), ' '), text, "\n");
 }
 
 void AddSubRow(std::string& out, absl::string_view text) {
@@ -99,15 +111,15 @@ std::string Headline(const RunSummary& summary) {
     case RunOutcome::kTimeLimit:
       return absl::StrCat("Time limit reached. ", freed, " in ", elapsed,
                           "; the next run goes on from here.");
-    default:
-      return absl::StrCat(freed, " in ", elapsed, ".");
+    default: return absl::StrCat(freed, " in ", elapsed, ".");
   }
 }
 
 void AddPinned(std::string& out, const RunCounters& counters) {
   if (counters.bytes_pinned.value_or(0) == 0) return;
-  AddRow(out, "pinned", absl::StrCat(BytesText(*counters.bytes_pinned),
-                                     " exist twice, but giving them up would free nothing now:"));
+  AddRow(out, "pinned",
+         absl::StrCat(BytesText(*counters.bytes_pinned),
+                      " exist twice, but giving them up would free nothing now:"));
   for (const auto& [holder, bytes] : Sorted(counters.pinned_by)) {
     AddSubRow(out, absl::StrCat(BytesText(bytes), ": ", InWords(kHolders, holder)));
   }
@@ -120,8 +132,7 @@ void AddSkipped(std::string& out, const RunCounters& counters) {
   for (const auto& entry : skipped) total += entry.second;
   AddRow(out, "skipped", absl::StrCat(CountText(total), total == 1 ? " extent:" : " extents:"));
   for (const auto& [reason, count] : skipped) {
-    AddSubRow(out, absl::StrCat(CountText(count), ": ",
-                                absl::StrReplaceAll(Escape(reason), {{"_", " "}})));
+    AddSubRow(out, absl::StrCat(CountText(count), ": ", InWords(kReasons, reason)));
   }
 }
 
@@ -154,24 +165,25 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
   }
   if (counters.extents_scanned.has_value()) {
     AddRow(out, "scanned",
-           absl::StrCat(CountText(*counters.extents_scanned),
-                        volume.incremental ? " extents new since the last run, "
-                                           : " extents (everything), ",
-                        BytesOrUnknown(counters.bytes_scanned)));
+           absl::StrCat(
+               CountText(*counters.extents_scanned),
+               volume.incremental ? " extents new since the last run, " : " extents (everything), ",
+               BytesOrUnknown(counters.bytes_scanned)));
   }
   if (counters.file_bytes_read.has_value()) {
     AddRow(out, "read", absl::StrCat(BytesText(*counters.file_bytes_read), " of file data"));
   }
   if (verbose) {
-    AddRow(out, "took", absl::StrCat(DurationText(absl::Seconds(volume.scan_seconds)), " to scan, ",
-                                     DurationText(absl::Seconds(volume.plan_seconds)), " to plan, ",
-                                     DurationText(absl::Seconds(volume.execute_seconds)),
-                                     " to dedupe"));
+    AddRow(out, "took",
+           absl::StrCat(DurationText(absl::Seconds(volume.scan_seconds)), " to scan, ",
+                        DurationText(absl::Seconds(volume.plan_seconds)), " to plan, ",
+                        DurationText(absl::Seconds(volume.execute_seconds)), " to dedupe"));
     if (counters.dedupe_requests.has_value()) {
       AddRow(out, "requests", CountText(*counters.dedupe_requests));
     }
-    if (counters.metadata_bytes_grown.value_or(0) != 0) {
-      AddRow(out, "metadata", absl::StrCat(BytesText(*counters.metadata_bytes_grown), " more"));
+    if (const int64_t grown = counters.metadata_bytes_grown.value_or(0); grown != 0) {
+      AddRow(out, "metadata",
+             absl::StrCat(BytesText(std::abs(grown)), grown > 0 ? " more" : " less"));
     }
   }
   if (!volume.stopped_because.empty()) {

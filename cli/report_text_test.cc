@@ -33,19 +33,21 @@ RunSummary Summary() {
 }
 
 TEST(SummaryTextTest, TellsWhatPeopleWantToKnow) {
-  EXPECT_EQ(SummaryText(Summary(), Verbosity::kNormal),
-            "Freed 900.0 MiB in 12 s.\n"
-            "/srv\n"
-            "  freed       900.0 MiB on disk\n"
-            "  shared      1.17 GiB of files\n"
-            "  pinned      41.0 MiB exist twice, but giving them up would free nothing now:\n"
-            "                30.0 MiB: a snapshot or subvolume outside the given paths still uses them\n"
-            "                11.0 MiB: sharing them would take more metadata than it frees\n"
-            "  skipped     1,204 extents:\n"
-            "                1,204: no checksums\n"
-            "  excluded    12.0 MiB of candidates by *.iso\n"
-            "  scanned     27,396 extents (everything), 2.34 GiB\n"
-            "  read        180.0 MiB of file data\n");
+  EXPECT_EQ(
+      SummaryText(Summary(), Verbosity::kNormal),
+      "Freed 900.0 MiB in 12 s.\n"
+      "/srv\n"
+      "  freed       900.0 MiB on disk\n"
+      "  shared      1.17 GiB of files\n"
+      "  pinned      41.0 MiB exist twice, but giving them up would free nothing now:\n"
+      "                30.0 MiB: a snapshot or subvolume outside the given paths still uses them\n"
+      "                11.0 MiB: sharing them would take more metadata than it frees\n"
+      "  skipped     1,204 extents:\n"
+      "                1,204: without checksums (nodatacow, or preallocated and not yet "
+      "written)\n"
+      "  excluded    12.0 MiB of candidates by *.iso\n"
+      "  scanned     27,396 extents (everything), 2.34 GiB\n"
+      "  read        180.0 MiB of file data\n");
 }
 
 TEST(SummaryTextTest, UnknownIsNotZero) {
@@ -137,6 +139,10 @@ TEST(FinalOutcomeTest, ProblemsMakeARunIncomplete) {
   EXPECT_EQ(FinalOutcome(RunOutcome::kCompleted, report), RunOutcome::kIncomplete);
   EXPECT_EQ(FinalOutcome(RunOutcome::kTimeLimit, report), RunOutcome::kIncomplete);
   EXPECT_EQ(FinalOutcome(RunOutcome::kInterrupted, report), RunOutcome::kInterrupted);
+
+  RunReport short_of_metadata;
+  short_of_metadata.volumes.emplace_back().stopped_because = "metadata is short";
+  EXPECT_EQ(FinalOutcome(RunOutcome::kCompleted, short_of_metadata), RunOutcome::kIncomplete);
 }
 
 }  // namespace

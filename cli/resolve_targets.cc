@@ -124,29 +124,27 @@ class Resolver {
       case absl::StatusCode::kInvalidArgument:
         AddProblem(kUnsupported, typed, std::string(status.message()));
         return;
-      case absl::StatusCode::kNotFound:
-        AddProblem(kMissing, typed, "it is gone");
-        return;
-      default:
-        AddProblem(kUnreadable, typed, std::string(status.message()));
+      case absl::StatusCode::kNotFound: AddProblem(kMissing, typed, "it is gone"); return;
+      default: AddProblem(kUnreadable, typed, std::string(status.message()));
     }
   }
 
   // Whether an absolute pattern excludes a given path, or something above it, under any name.
   bool GivenIsExcluded(const std::string& typed, const Root& root) const {
     if (!excludes_.has_absolute()) return false;
-    std::vector<std::string> names = mounts_.PathsTo(root.place.device, root.place.path, false);
-    names.push_back(typed);
-    names.push_back(root.path);
-    for (const std::string& name : names) {
-      for (size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
-        const bool whole = end == std::string::npos;
-        const bool is_directory = !whole || root.facts.is_directory;
-        if (excludes_.Match("", name.substr(0, end), is_directory).has_value()) return true;
-        if (whole) break;
-      }
+    const bool is_directory = root.facts.is_directory;
+    if (NameIsExcluded(typed, is_directory) || NameIsExcluded(root.path, is_directory)) return true;
+    const std::vector<std::string> names =
+        mounts_.PathsTo(root.place.device, root.place.path, /*writable_only=*/false);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return NameIsExcluded(name, is_directory); });
+  }
+
+  bool NameIsExcluded(const std::string& name, bool is_directory) const {
+    for (size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
+      if (excludes_.Match("", name.substr(0, end), true).has_value()) return true;
     }
-    return false;
+    return excludes_.Match("", name, is_directory).has_value();
   }
 
   // The usual case: / and /home are two subvolumes of one filesystem, and / was given.
@@ -207,9 +205,10 @@ class Resolver {
       std::string detail =
           !writable.empty()
               ? absl::StrCat("the same is mounted writable: give ", Escape(writable[0]), " instead")
-              : absl::StrCat("nothing can be shared through it; mount it writable (mount -o "
-                             "remount,rw ",
-                             Escape(mount == nullptr ? root.path : mount->point), ")");
+              : absl::StrCat(
+                    "nothing can be shared through it; mount it writable (mount -o "
+                    "remount,rw ",
+                    Escape(mount == nullptr ? root.path : mount->point), ")");
       AddProblem(kReadOnlyMount, root.path, std::move(detail), root.facts.uuid);
     }
   }
@@ -250,9 +249,9 @@ class Resolver {
 
   void MakeTargets() {
     for (const Root& root : roots_) {
-      auto target = std::find_if(
-          result_.targets.begin(), result_.targets.end(),
-          [&](const VolumeTarget& known) { return known.uuid == root.facts.uuid; });
+      auto target =
+          std::find_if(result_.targets.begin(), result_.targets.end(),
+                       [&](const VolumeTarget& known) { return known.uuid == root.facts.uuid; });
       if (target == result_.targets.end()) {
         target = result_.targets.insert(target, {root.facts.uuid, MountPathOf(root), {}});
       }
@@ -260,7 +259,8 @@ class Resolver {
     }
   }
 
-  // The mount point if it can be reached, which is what people call the volume; else the root itself.
+  // The mount point if it can be reached, which is what people call the volume; else the root
+  // itself.
   std::string MountPathOf(const Root& root) const {
     const Mount* mount = mounts_.MountOf(root.path);
     if (mount == nullptr) return root.path;

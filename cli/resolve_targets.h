@@ -1,9 +1,9 @@
 // From the paths a person gave to the filesystems and roots that are worked on.
 //
-// Two names of one place must not become two roots, and what is said about one name (--exclude /data)
-// must hold under the other. Both are decided by where a path lies within its filesystem, which the
-// mount table tells: /m1/a, /m2/a (the same filesystem mounted twice), a bind mount of it and a
-// symlink to it are all "/a of filesystem 0:42".
+// Two names of one place must not become two roots, and what is said about one name (--exclude
+// /data) must hold under the other. Both are decided by where a path lies within its filesystem,
+// which the mount table tells: /m1/a, /m2/a (the same filesystem mounted twice), a bind mount of it
+// and a symlink to it are all "/a of filesystem 0:42".
 
 #ifndef ONEFOLD_CLI_RESOLVE_TARGETS_H_
 #define ONEFOLD_CLI_RESOLVE_TARGETS_H_

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// / and /home are subvolumes of the filesystem 0:30; /srv is 0:40, also seen read-only at /view (its
-// directory share) and whole at /mnt/again; /data is ext4.
+// / and /home are subvolumes of the filesystem 0:30; /srv is 0:40, also seen read-only at /view
+// (its directory share) and whole at /mnt/again; /data is ext4.
 constexpr char kMounts[] =
     "20 1 0:30 /@ / rw - btrfs /dev/sda2 rw\n"
     "21 20 0:5 / /proc rw - proc proc rw\n"

@@ -1,6 +1,5 @@
 #include "cli/run_store.h"
 
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,8 +29,16 @@ absl::StatusOr<std::optional<Message>> Load(RecordStore& records, const char* na
   return std::optional<Message>(std::move(message));
 }
 
-void SetIfKnown(const std::optional<int64_t>& value, const std::function<void(int64_t)>& set) {
-  if (value.has_value()) set(*value);
+// A damaged record is no reason to do nothing: what it held is counted as unknown.
+absl::StatusOr<storage::v1::Lifetime> LoadLifetime(RecordStore& records) {
+  auto lifetime = Load<storage::v1::Lifetime>(records, kLifetime);
+  if (absl::IsDataLoss(lifetime.status())) {
+    storage::v1::Lifetime unknown;
+    unknown.set_incomplete(true);
+    return unknown;
+  }
+  RETURN_IF_ERROR(lifetime.status());
+  return lifetime->value_or(storage::v1::Lifetime());
 }
 
 }  // namespace
@@ -41,8 +48,7 @@ absl::StatusOr<std::optional<DedupeJob>> RunStore::LastJob() {
   if (!stored.has_value()) return std::optional<DedupeJob>();
   DedupeJob job;
   job.paths.assign(stored->paths().begin(), stored->paths().end());
-  job.exclude_patterns.assign(stored->exclude_patterns().begin(),
-                              stored->exclude_patterns().end());
+  job.exclude_patterns.assign(stored->exclude_patterns().begin(), stored->exclude_patterns().end());
   job.min_file_bytes = stored->min_file_bytes();
   job.max_file_bytes = stored->max_file_bytes();
   job.skip_readonly_subvolumes = stored->skip_readonly_subvolumes();
@@ -54,34 +60,41 @@ absl::StatusOr<std::optional<DedupeJob>> RunStore::LastJob() {
 
 absl::Status RunStore::Begin(const std::string& run_id, absl::Time start, bool dry_run,
                              const DedupeJob& job) {
-  if (!dry_run) {
-    storage::v1::StoredRun stored;
-    for (const std::string& path : job.paths) stored.add_paths(path);
-    for (const std::string& pattern : job.exclude_patterns) stored.add_exclude_patterns(pattern);
-    stored.set_min_file_bytes(job.min_file_bytes);
-    stored.set_max_file_bytes(job.max_file_bytes);
-    stored.set_skip_readonly_subvolumes(job.skip_readonly_subvolumes);
-    stored.set_match_extents_only(job.match_extents_only);
-    stored.set_thread_count(job.thread_count);
-    stored.set_max_time_millis(absl::ToInt64Milliseconds(job.max_time));
-    RETURN_IF_ERROR(records_.Put(kLastRun, stored.SerializeAsString()), "storing the paths");
-  }
+  if (!dry_run) RETURN_IF_ERROR(StoreJob(job), "storing the paths");
 
-  ASSIGN_OR_RETURN(const auto known, Load<storage::v1::Lifetime>(records_, kLifetime));
-  storage::v1::Lifetime lifetime = known.value_or(storage::v1::Lifetime());
-  if (lifetime.run_open()) lifetime.set_incomplete(true);  // the last one was killed
-  lifetime.set_run_open(!dry_run);
+  ASSIGN_OR_RETURN(storage::v1::Lifetime lifetime, LoadLifetime(records_));
+  if (lifetime.has_open_run()) {
+    storage::v1::RunRecord& killed = *lifetime.mutable_open_run();
+    if (!killed.dry_run()) lifetime.set_incomplete(true);
+    killed.set_outcome("killed");
+    RETURN_IF_ERROR(records_.Put(RunName(killed.run_number()), killed.SerializeAsString()),
+                    "noting the last run");
+  }
   run_number_ = lifetime.run_count();
   lifetime.set_run_count(run_number_ + 1);
-  RETURN_IF_ERROR(records_.Put(kLifetime, lifetime.SerializeAsString()), "noting the run");
+  storage::v1::RunRecord& run = *lifetime.mutable_open_run();
+  run.Clear();
+  run.set_run_id(run_id);
+  run.set_run_number(run_number_);
+  run.set_start_time_unix_millis(absl::ToUnixMillis(start));
+  run.set_dry_run(dry_run);
+  return Annotate(records_.Put(kLifetime, lifetime.SerializeAsString()), "noting the run");
+}
 
-  storage::v1::RunRecord record;
-  record.set_run_id(run_id);
-  record.set_run_number(run_number_);
-  record.set_start_time_unix_millis(absl::ToUnixMillis(start));
-  record.set_outcome("running");
-  record.set_dry_run(dry_run);
-  return records_.Put(RunName(run_number_), record.SerializeAsString());
+absl::Status RunStore::StoreJob(const DedupeJob& job) {
+  storage::v1::StoredRun stored;
+  for (const std::string& path : job.paths) stored.add_paths(path);
+  for (const std::string& pattern : job.exclude_patterns) stored.add_exclude_patterns(pattern);
+  stored.set_min_file_bytes(job.min_file_bytes);
+  stored.set_max_file_bytes(job.max_file_bytes);
+  stored.set_skip_readonly_subvolumes(job.skip_readonly_subvolumes);
+  stored.set_match_extents_only(job.match_extents_only);
+  stored.set_thread_count(job.thread_count);
+  stored.set_max_time_millis(absl::ToInt64Milliseconds(job.max_time));
+  const std::string bytes = stored.SerializeAsString();
+  // Most runs repeat the last one: nothing to make durable.
+  ASSIGN_OR_RETURN(const std::optional<std::string> known, records_.Get(kLastRun));
+  return known == bytes ? absl::OkStatus() : records_.Put(kLastRun, bytes);
 }
 
 absl::StatusOr<LifetimeFreed> RunStore::End(const RunReport& report) {
@@ -93,16 +106,15 @@ absl::StatusOr<LifetimeFreed> RunStore::End(const RunReport& report) {
   record.set_elapsed_millis(absl::ToInt64Milliseconds(report.elapsed));
   record.set_outcome(OutcomeName(report.outcome));
   record.set_dry_run(report.dry_run);
-  SetIfKnown(totals.bytes_freed, [&](int64_t bytes) { record.set_freed_bytes(bytes); });
-  SetIfKnown(totals.bytes_shared, [&](int64_t bytes) { record.set_shared_bytes(bytes); });
-  SetIfKnown(totals.bytes_pinned, [&](int64_t bytes) { record.set_pinned_bytes(bytes); });
-  SetIfKnown(totals.bytes_scanned, [&](int64_t bytes) { record.set_scanned_bytes(bytes); });
+  if (totals.bytes_freed) record.set_freed_bytes(*totals.bytes_freed);
+  if (totals.bytes_shared) record.set_shared_bytes(*totals.bytes_shared);
+  if (totals.bytes_pinned) record.set_pinned_bytes(*totals.bytes_pinned);
+  if (totals.bytes_scanned) record.set_scanned_bytes(*totals.bytes_scanned);
   record.set_problem_count(ProblemCount(report));
-  RETURN_IF_ERROR(records_.Put(RunName(run_number_), record.SerializeAsString()),
-                  "noting the run");
+  RETURN_IF_ERROR(records_.Put(RunName(run_number_), record.SerializeAsString()), "noting the run");
 
-  ASSIGN_OR_RETURN(const auto known, Load<storage::v1::Lifetime>(records_, kLifetime));
-  storage::v1::Lifetime lifetime = known.value_or(storage::v1::Lifetime());
+  ASSIGN_OR_RETURN(storage::v1::Lifetime lifetime, LoadLifetime(records_));
+  lifetime.clear_open_run();
   if (!report.dry_run) {
     // Volumes whose figures are known count even where the total is not.
     for (const VolumeReport& volume : report.volumes) {
@@ -110,9 +122,8 @@ absl::StatusOr<LifetimeFreed> RunStore::End(const RunReport& report) {
       lifetime.set_freed_bytes(lifetime.freed_bytes() + freed.value_or(0));
       if (!freed.has_value()) lifetime.set_incomplete(true);
     }
-    lifetime.set_run_open(false);
-    RETURN_IF_ERROR(records_.Put(kLifetime, lifetime.SerializeAsString()), "noting the run");
   }
+  RETURN_IF_ERROR(records_.Put(kLifetime, lifetime.SerializeAsString()), "noting the run");
   return LifetimeFreed{lifetime.freed_bytes(), lifetime.incomplete()};
 }
 

@@ -38,8 +38,8 @@ class RunStore {
   // DATA_LOSS: the record cannot be understood.
   absl::StatusOr<std::optional<DedupeJob>> LastJob();
 
-  // Notes that a run begins, before it does anything. Unless it is a dry run, `job` becomes the last
-  // job.
+  // Notes that a run begins, before it does anything. Unless it is a dry run, `job` becomes the
+  // last job.
   absl::Status Begin(const std::string& run_id, absl::Time start, bool dry_run,
                      const DedupeJob& job);
 
@@ -47,6 +47,8 @@ class RunStore {
   absl::StatusOr<LifetimeFreed> End(const RunReport& report);
 
  private:
+  absl::Status StoreJob(const DedupeJob& job);
+
   RecordStore& records_;
   int64_t run_number_ = 0;
 };

@@ -10,6 +10,7 @@ namespace onefold {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class MemoryRecordStore final : public RecordStore {
  public:
@@ -128,6 +129,16 @@ TEST_F(RunStoreTest, AfterARunWithoutFiguresItIsAtLeast) {
   EXPECT_TRUE(End(std::nullopt).at_least);
 }
 
+// What was killed stands in the history too, and a killed dry run has freed nothing.
+TEST_F(RunStoreTest, AKilledRunIsFoundByTheNext) {
+  Begin(JobOn("/srv"), /*dry_run=*/true);  // killed
+  EXPECT_EQ(records_.records.count("run/000"), 0u);
+  Begin(JobOn("/srv"));
+  EXPECT_THAT(records_.records["run/000"], HasSubstr("killed"));
+  EXPECT_FALSE(End(5).at_least);
+  EXPECT_THAT(records_.records["run/001"], HasSubstr("completed"));
+}
+
 TEST_F(RunStoreTest, TheHistoryIsBounded) {
   for (int i = 0; i < kRunsKeptMax + 5; ++i) {
     Begin(JobOn("/srv"));
@@ -143,6 +154,12 @@ TEST_F(RunStoreTest, TheHistoryIsBounded) {
 TEST_F(RunStoreTest, ADamagedRecordIsSaid) {
   records_.records["last_run"] = "\xff\xff\xff";
   EXPECT_THAT(RunStore(records_).LastJob(), HasCode(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(RunStoreTest, DamagedSumsStopNoRun) {
+  records_.records["lifetime"] = "\xff\xff\xff";
+  Begin(JobOn("/srv"));
+  EXPECT_TRUE(End(5).at_least);
 }
 
 }  // namespace

@@ -8,28 +8,21 @@ namespace {
 using Figure = std::optional<int64_t> RunCounters::*;
 
 constexpr Figure kFigures[] = {
-    &RunCounters::extents_total,   &RunCounters::extents_scanned,
-    &RunCounters::bytes_scanned,   &RunCounters::file_bytes_read,
-    &RunCounters::dedupe_requests, &RunCounters::bytes_shared,
-    &RunCounters::bytes_freed,     &RunCounters::bytes_written,
-    &RunCounters::bytes_pinned,    &RunCounters::metadata_bytes_grown,
-    &RunCounters::bytes_freeable,
+    &RunCounters::extents_total,        &RunCounters::extents_scanned, &RunCounters::bytes_scanned,
+    &RunCounters::file_bytes_read,      &RunCounters::dedupe_requests, &RunCounters::bytes_shared,
+    &RunCounters::bytes_freed,          &RunCounters::bytes_written,   &RunCounters::bytes_pinned,
+    &RunCounters::metadata_bytes_grown, &RunCounters::bytes_freeable,
 };
 
 }  // namespace
 
 const char* OutcomeName(RunOutcome outcome) {
   switch (outcome) {
-    case RunOutcome::kCompleted:
-      return "completed";
-    case RunOutcome::kIncomplete:
-      return "incomplete";
-    case RunOutcome::kTimeLimit:
-      return "time_limit";
-    case RunOutcome::kInterrupted:
-      return "interrupted";
-    case RunOutcome::kRefused:
-      return "refused";
+    case RunOutcome::kCompleted: return "completed";
+    case RunOutcome::kIncomplete: return "incomplete";
+    case RunOutcome::kTimeLimit: return "time_limit";
+    case RunOutcome::kInterrupted: return "interrupted";
+    case RunOutcome::kRefused: return "refused";
   }
   return "unknown";
 }
@@ -62,20 +55,20 @@ int64_t ProblemCount(const RunReport& report) {
 
 RunOutcome FinalOutcome(RunOutcome stopped, const RunReport& report) {
   if (stopped == RunOutcome::kInterrupted) return stopped;
-  return ProblemCount(report) > 0 ? RunOutcome::kIncomplete : stopped;
+  if (ProblemCount(report) > 0) return RunOutcome::kIncomplete;
+  for (const VolumeReport& volume : report.volumes) {
+    if (!volume.stopped_because.empty()) return RunOutcome::kIncomplete;
+  }
+  return stopped;
 }
 
 int ExitCode(RunOutcome outcome, int signal) {
   switch (outcome) {
     case RunOutcome::kCompleted:
-    case RunOutcome::kTimeLimit:
-      return kExitDone;
-    case RunOutcome::kIncomplete:
-      return kExitIncomplete;
-    case RunOutcome::kRefused:
-      return kExitRefused;
-    case RunOutcome::kInterrupted:
-      return kExitSignalBase + (signal != 0 ? signal : SIGINT);
+    case RunOutcome::kTimeLimit: return kExitDone;
+    case RunOutcome::kIncomplete: return kExitIncomplete;
+    case RunOutcome::kRefused: return kExitRefused;
+    case RunOutcome::kInterrupted: return kExitSignalBase + (signal != 0 ? signal : SIGINT);
   }
   return kExitRefused;
 }

@@ -1,5 +1,5 @@
-// A run's end as the program's user sees it: the report, what belongs to no volume, and the exit code.
-// Pure.
+// A run's end as the program's user sees it: the report, what belongs to no volume, and the exit
+// code. Pure.
 
 #ifndef ONEFOLD_CLI_RUN_SUMMARY_H_
 #define ONEFOLD_CLI_RUN_SUMMARY_H_
@@ -43,8 +43,8 @@ RunCounters Totals(const RunReport& report);
 
 int64_t ProblemCount(const RunReport& report);
 
-// Settles the outcome once all volumes have been worked on. `stopped` is kInterrupted, kTimeLimit or,
-// if nothing stopped the run, kCompleted.
+// Settles the outcome once all volumes have been worked on. `stopped` is kInterrupted, kTimeLimit
+// or, if nothing stopped the run, kCompleted.
 RunOutcome FinalOutcome(RunOutcome stopped, const RunReport& report);
 
 // `signal`: the one that interrupted the run, or 0.

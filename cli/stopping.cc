@@ -72,9 +72,8 @@ void TimeLimit::Run() {
       stop_.Request(StopSignal::Reason::kTimeLimit);
       return;
     }
-    done_changed_.WaitFor(
-        &mutex_, absl::ToChronoMilliseconds(
-                     absl::Ceil(std::min(rest, kStep), absl::Milliseconds(1))));
+    done_changed_.WaitFor(&mutex_, absl::ToChronoMilliseconds(
+                                       absl::Ceil(std::min(rest, kStep), absl::Milliseconds(1))));
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace onefold {
 
-// Turns the first SIGINT, SIGTERM or SIGHUP into `stop`; a second one ends the process at once, with
-// 128 + its number. Ignores SIGPIPE. For the whole process, once; `stop` lives as long as it.
+// Turns the first SIGINT, SIGTERM or SIGHUP into `stop`; a second one ends the process at once,
+// with 128 + its number. Ignores SIGPIPE. For the whole process, once; `stop` lives as long as it.
 void InstallSignalHandlers(StopSignal& stop);
 
 // The signal that came, or 0.

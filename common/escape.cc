@@ -59,8 +59,8 @@ constexpr CodePointRange kTreacherous[] = {
 
 // Blocks whose characters are, by and large, two columns wide.
 constexpr CodePointRange kWide[] = {
-    {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},  {0xf900, 0xfaff},
-    {0xfe30, 0xfe6f}, {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f000, 0x1faff}, {0x20000, 0x3fffd},
+    {0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xa960, 0xa97f}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f000, 0x1faff}, {0x20000, 0x3fffd},
 };
 
 template <size_t kSize>
@@ -82,8 +82,7 @@ std::string EscapeWith(absl::string_view bytes, bool escape_backslash) {
         case '\t': out += "\\t"; break;
         case '\r': out += "\\r"; break;
         default:
-          absl::StrAppend(&out, "\\x",
-                          absl::Hex(static_cast<uint8_t>(bytes[0]), absl::kZeroPad2));
+          absl::StrAppend(&out, "\\x", absl::Hex(static_cast<uint8_t>(bytes[0]), absl::kZeroPad2));
       }
     } else if (c.code_point == '\\' && escape_backslash) {
       out += "\\\\";

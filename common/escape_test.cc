@@ -30,11 +30,11 @@ TEST(EscapeTest, CharactersThatTurnOrHideTextAreShown) {
 }
 
 TEST(EscapeTest, WhatIsNoUtf8IsShownByteByByte) {
-  EXPECT_EQ(Escape("caf\xe9"), "caf\\xe9");                    // Latin-1
-  EXPECT_EQ(Escape("\xc0\xaf"), "\\xc0\\xaf");                 // overlong '/'
-  EXPECT_EQ(Escape("\xed\xa0\x80"), "\\xed\\xa0\\x80");        // surrogate
+  EXPECT_EQ(Escape("caf\xe9"), "caf\\xe9");                       // Latin-1
+  EXPECT_EQ(Escape("\xc0\xaf"), "\\xc0\\xaf");                    // overlong '/'
+  EXPECT_EQ(Escape("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // surrogate
   EXPECT_EQ(Escape("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");  // above U+10FFFF
-  EXPECT_EQ(Escape("\xe2\x82"), "\\xe2\\x82");                 // cut
+  EXPECT_EQ(Escape("\xe2\x82"), "\\xe2\\x82");                    // cut
 }
 
 // Otherwise the file named "\x41" and the text for byte 0x41 would look alike.

@@ -11,8 +11,8 @@
 
 namespace onefold {
 
-// What follows `root` in `path`: "" if they are equal, "b/c" for "/a" and "/a/b/c"; nullopt if `path`
-// is not below `root`. "/ab" is not below "/a".
+// What follows `root` in `path`: "" if they are equal, "b/c" for "/a" and "/a/b/c"; nullopt if
+// `path` is not below `root`. "/ab" is not below "/a".
 inline std::optional<absl::string_view> PathBelow(absl::string_view root, absl::string_view path) {
   if (root == "/") root = "";
   if (path == "/") path = "";

@@ -1,5 +1,7 @@
 #include "coordinator/coordinator.h"
 
+#include <sys/stat.h>
+
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -51,6 +53,18 @@ absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory, Clock
                                   "). It is kept as ", aside,
                                   " and can be deleted; a new one is built by scanning again"));
   return TryOpenIndex(directory);
+}
+
+// `state` is not: nothing can build it again.
+absl::StatusOr<std::unique_ptr<OrderedStore>> OpenState(const std::string& directory) {
+  RETURN_IF_ERROR(index::MakeDatabaseDirectory(directory, kStateKind, index::kStateFormat));
+  auto state = index::OpenRocksStore(directory, kStateBudget);
+  if (absl::IsDataLoss(state.status())) {
+    return Annotate(state.status(),
+                    absl::StrCat("the records of roots and runs are damaged; restore ", directory,
+                                 " from a backup, or move it away to begin without them"));
+  }
+  return state;
 }
 
 class CoordinatorImpl final : public Coordinator {
@@ -107,6 +121,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
                                                                Clock& clock) {
   const std::string index_directory = options.state_directory + "/index";
   const std::string state_directory = options.state_directory + "/state";
+  umask(077);
   RETURN_IF_ERROR(index::MakeStateDirectory(options.state_directory));
   // All is looked at before anything is changed.
   RETURN_IF_ERROR(
@@ -116,10 +131,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   ASSIGN_OR_RETURN(index::DirectoryLock lock,
                    index::DirectoryLock::Take(options.state_directory));
 
-  RETURN_IF_ERROR(
-      index::MakeDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
-  ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state,
-                   index::OpenRocksStore(state_directory, kStateBudget));
+  ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));
   std::vector<std::string> warnings;
   ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));

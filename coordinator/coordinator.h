@@ -38,6 +38,8 @@ class Coordinator {
   // RESOURCE_EXHAUSTED   disk full; PERMISSION_DENIED etc.: the message names the path.
   // An index of ours that does not open is renamed `index.damaged-<UTC time>` and a new one is made;
   // `warnings()` tells.
+  //
+  // Sets the umask of the process to 077: RocksDB has no other way to keep its files private.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Open(const Options& options, Clock& clock);
 
   virtual ~Coordinator() = default;

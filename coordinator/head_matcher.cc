@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kRowsPerStep = 32768;
 // Places of a head that are looked at: some are the query itself, or equal to it.
 constexpr size_t kPlacesConsidered = 4 * kPlacesPerHeadMax;
+// Heads of one digest that are held; if there are more, they are read twice.
+constexpr size_t kHeadsAtOnce = 1024;
 // Looking a digest up costs about as much as walking over this many rows.
 constexpr int64_t kRowsPerLookUp = 16;
 // Digests held at a time when equal heads are looked for.
@@ -33,7 +35,7 @@ struct HeadMatcher::Step {
        OrderedStore::Access access)
       : record(record),
         batch(batch),
-        heads(store.NewCursor(access)),
+        heads(store, access),
         matches(store.NewCursor(OrderedStore::Access::kLookup)) {}
 
   VolumeNumber volume() const { return NumberOf(record); }
@@ -41,7 +43,7 @@ struct HeadMatcher::Step {
 
   VolumeRecord& record;
   RowBatch& batch;
-  const std::unique_ptr<StoreCursor> heads;
+  SortedReader heads;
   const std::unique_ptr<StoreCursor> matches;
 };
 
@@ -102,22 +104,6 @@ absl::StatusOr<std::vector<HeadMatcher::Place>> HeadMatcher::PlacesOf(std::vecto
   return places;
 }
 
-namespace {
-
-// Walks rows F from `cursor`'s place on as long as `more` says so, skipping those that are no head.
-// Stops at an error, which the cursor's status or the result tells.
-template <typename Visit>
-absl::Status ForEachHead(StoreCursor& rows, absl::string_view prefix, Visit visit) {
-  for (; rows.Valid() && absl::StartsWith(rows.key(), prefix); rows.Next()) {
-    ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows.key()));
-    ASSIGN_OR_RETURN(const Fingerprint value, ParseFingerprint(rows.value()));
-    if (value.head && !visit(key, value)) return absl::OkStatus();
-  }
-  return rows.status();
-}
-
-}  // namespace
-
 // Digests that are the head of extents that differ as a whole.
 absl::StatusOr<std::vector<uint64_t>> HeadMatcher::SharedHeads(std::string& next) {
   const std::string prefix = KeyPrefix(Kind::kFingerprint, NumberOf(volume_.Record()));
@@ -127,19 +113,21 @@ absl::StatusOr<std::vector<uint64_t>> HeadMatcher::SharedHeads(std::string& next
   uint64_t last_whole = 0;
   rows->Seek(next.empty() ? prefix : next);
   next.clear();
-  const auto visit = [&](const FingerprintKey& key, const Fingerprint& head) {
+  for (; rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+    ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
     if (key.digest != last.digest && digests.size() >= kDigestsPerPortion) {
       next = std::string(rows->key());
-      return false;
+      break;
     }
+    ASSIGN_OR_RETURN(const Fingerprint head, ParseFingerprint(rows->value()));
+    if (!head.head) continue;
     const uint64_t whole = head.whole ? key.digest : head.whole_digest;
     const bool differs = key.digest == last.digest && last.address != 0 && whole != last_whole;
     if (differs && (digests.empty() || digests.back() != key.digest)) digests.push_back(key.digest);
     last = key;
     last_whole = whole;
-    return true;
-  };
-  RETURN_IF_ERROR(ForEachHead(*rows, prefix, visit));
+  }
+  RETURN_IF_ERROR(rows->status());
   return digests;
 }
 
@@ -190,61 +178,81 @@ absl::Status HeadMatcher::MatchDigests(absl::Span<const Place> places) {
   return absl::OkStatus();
 }
 
+// The heads of one digest, and the largest places for them.
+struct HeadMatcher::DigestPlaces {
+  std::vector<Place> heads;
+  bool all_heads = true;  // false: there are more, read them again
+  std::vector<Place> largest;
+};
+
 // Matches all queries of one digest from `next_query` on. Sets `next_query` to where to go on when the
 // step is full, else to 0.
 absl::Status HeadMatcher::MatchDigest(Step& step, absl::Span<const Place> hits,
                                       uint64_t& next_query) {
-  ASSIGN_OR_RETURN(const std::vector<Place> places, LargestPlaces(step, hits));
+  ASSIGN_OR_RETURN(const DigestPlaces found, FindPlaces(step, hits));
   const uint64_t first_query = std::exchange(next_query, 0);
-  if (places.empty()) return absl::OkStatus();
-  const uint64_t digest = hits.front().digest;
-  const FingerprintKey first{.digest = digest, .address = first_query};
-  step.heads->Seek(EncodeKey(step.volume(), first));
   absl::Status status;
-  const auto match = [&](const FingerprintKey& key, const Fingerprint& head) {
+  const auto match = [&](const Place& head) {
+    if (head.address < first_query) return true;
     if (step.full()) {
-      next_query = key.address;
+      next_query = head.address;
       return false;
     }
-    status = MatchQuery(step, PlaceOfHead(key, head), places);
+    status = MatchQuery(step, head, found.largest);
     return status.ok();
   };
-  RETURN_IF_ERROR(ForEachHead(
-      *step.heads, KeyPrefix(Kind::kFingerprint, step.volume(), digest), match));
+  if (found.all_heads) {
+    for (const Place& head : found.heads) {
+      if (!match(head)) break;
+    }
+    return status;
+  }
+  RETURN_IF_ERROR(ForEachHead(step, hits.front().digest, match));
   return status;
 }
 
-// The largest places of a digest, largest first: hits, and the extents whose head it is. None if it is
-// nobody's head.
-absl::StatusOr<std::vector<HeadMatcher::Place>> HeadMatcher::LargestPlaces(
-    Step& step, absl::Span<const Place> hits) {
+// Visits the heads of one digest until `visit` returns false.
+absl::Status HeadMatcher::ForEachHead(Step& step, uint64_t digest,
+                                      absl::FunctionRef<bool(const Place&)> visit) {
+  const std::string prefix = KeyPrefix(Kind::kFingerprint, step.volume(), digest);
+  RETURN_IF_ERROR(step.heads.Find(prefix).status());
+  const StoreCursor& row = step.heads.row();
+  for (; row.Valid() && absl::StartsWith(row.key(), prefix); step.heads.Next()) {
+    ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(row.key()));
+    ASSIGN_OR_RETURN(const Fingerprint value, ParseFingerprint(row.value()));
+    if (value.head && !visit(PlaceOfHead(key, value))) return absl::OkStatus();
+  }
+  return row.status();
+}
+
+// Places are hits, and the extents whose head it is. None if it is nobody's head.
+absl::StatusOr<HeadMatcher::DigestPlaces> HeadMatcher::FindPlaces(Step& step,
+                                                                  absl::Span<const Place> hits) {
   const auto larger = [](const Place& a, const Place& b) {
     return std::tie(b.length, a.address, a.offset) < std::tie(a.length, b.address, b.offset);
   };
-  const uint64_t digest = hits.front().digest;
-  const std::string prefix = KeyPrefix(Kind::kFingerprint, step.volume(), digest);
-  std::vector<Place> places;
-  int64_t head_count = 0;
-  step.heads->Seek(prefix);
-  RETURN_IF_ERROR(
-      ForEachHead(*step.heads, prefix, [&](const FingerprintKey& key, const Fingerprint& head) {
-        ++head_count;
-        places.push_back(PlaceOfHead(key, head));
-        if (places.size() > 4 * kPlacesConsidered) {
-          std::nth_element(places.begin(), places.begin() + kPlacesConsidered, places.end(), larger);
-          places.resize(kPlacesConsidered);
-        }
-        return true;
-      }));
-  if (head_count == 0) return std::vector<Place>();
-  std::copy_if(hits.begin(), hits.end(), std::back_inserter(places),
+  DigestPlaces found;
+  RETURN_IF_ERROR(ForEachHead(step, hits.front().digest, [&](const Place& head) {
+    found.all_heads &= found.heads.size() < kHeadsAtOnce;
+    if (found.all_heads) found.heads.push_back(head);
+    found.largest.push_back(head);
+    if (found.largest.size() > 4 * kPlacesConsidered) {
+      std::nth_element(found.largest.begin(), found.largest.begin() + kPlacesConsidered,
+                       found.largest.end(), larger);
+      found.largest.resize(kPlacesConsidered);
+    }
+    return true;
+  }));
+  if (found.heads.empty()) return found;
+  std::copy_if(hits.begin(), hits.end(), std::back_inserter(found.largest),
                [](const Place& hit) { return hit.length > 0; });
-  std::sort(places.begin(), places.end(), larger);
+  std::sort(found.largest.begin(), found.largest.end(), larger);
   const auto same = [](const Place& a, const Place& b) {
     return a.address == b.address && a.offset == b.offset;
   };
-  places.erase(std::unique(places.begin(), places.end(), same), places.end());
-  return places;
+  found.largest.erase(std::unique(found.largest.begin(), found.largest.end(), same),
+                      found.largest.end());
+  return found;
 }
 
 absl::Status HeadMatcher::MatchQuery(Step& step, const Place& query,

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -67,6 +68,7 @@ class HeadMatcher {
     bool is_new = false;
   };
   struct Step;  // one batch of work
+  struct DigestPlaces;
 
   static Place PlaceOfHead(const FingerprintKey& key, const Fingerprint& head);
   absl::StatusOr<std::vector<Place>> PlacesOf(std::vector<Hit> hits);
@@ -76,7 +78,9 @@ class HeadMatcher {
   absl::StatusOr<std::vector<uint64_t>> WaitingHeads(std::string& next);
   absl::Status MatchDigests(absl::Span<const Place> places);
   absl::Status MatchDigest(Step& step, absl::Span<const Place> hits, uint64_t& next_query);
-  absl::StatusOr<std::vector<Place>> LargestPlaces(Step& step, absl::Span<const Place> hits);
+  static absl::Status ForEachHead(Step& step, uint64_t digest,
+                                  absl::FunctionRef<bool(const Place&)> visit);
+  static absl::StatusOr<DigestPlaces> FindPlaces(Step& step, absl::Span<const Place> hits);
   absl::Status MatchQuery(Step& step, const Place& query, absl::Span<const Place> places);
   static absl::Status AddKnown(Step& step, uint64_t query, std::vector<Found>& found,
                                uint64_t& dropped_count);

@@ -2,59 +2,16 @@
 
 #include <rocksdb/sst_file_writer.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/bytes.h"
-#include "common/status_macros.h"
 #include "coordinator/rocks_status.h"
 
 namespace onefold::index {
 namespace {
-
-// A key in a form that compares without touching it: its first 16 bytes, and where the rest is.
-struct SortKey {
-  uint64_t first = 0;
-  uint64_t second = 0;
-  uint32_t change = 0;
-};
-
-uint64_t EightBytes(absl::string_view key, size_t at) {
-  if (key.size() >= at + 8) return LoadBig64(key.data() + at);
-  char padded[8] = {};
-  if (key.size() > at) key.copy(padded, 8, at);
-  return LoadBig64(padded);
-}
-
-// Indices of changes in key order; of several to one key only the last.
-std::vector<uint32_t> SortedChanges(const RowBatch& batch) {
-  std::vector<SortKey> keys;
-  keys.reserve(batch.size());
-  for (uint32_t i = 0; i < batch.size(); ++i) {
-    const absl::string_view key = batch[i].key;
-    keys.push_back({.first = EightBytes(key, 0), .second = EightBytes(key, 8), .change = i});
-  }
-  std::sort(keys.begin(), keys.end(), [&](const SortKey& a, const SortKey& b) {
-    if (a.first != b.first) return a.first < b.first;
-    if (a.second != b.second) return a.second < b.second;
-    const int order = batch[a.change].key.compare(batch[b.change].key);
-    return order != 0 ? order < 0 : a.change < b.change;
-  });
-  std::vector<uint32_t> changes;
-  changes.reserve(keys.size());
-  for (const SortKey& key : keys) {
-    if (!changes.empty() && batch[changes.back()].key == batch[key.change].key) {
-      changes.back() = key.change;
-    } else {
-      changes.push_back(key.change);
-    }
-  }
-  return changes;
-}
 
 // Writes changes [begin, end) of `sorted` to `file`.
 rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batch,
@@ -72,7 +29,7 @@ rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batc
 
 rocksdb::Status WriteTables(const rocksdb::Options& options, const RowBatch& batch,
                             const std::string& stem, std::vector<std::string>& files) {
-  const std::vector<uint32_t> sorted = SortedChanges(batch);
+  const std::vector<uint32_t> sorted = batch.KeyOrder();
   size_t begin = 0;
   while (begin < sorted.size()) {
     const char kind = batch[sorted[begin]].key.front();

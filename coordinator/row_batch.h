@@ -43,6 +43,9 @@ class RowBatch {
             .value = bytes.substr(entry.at + entry.key_bytes, entry.value_bytes)};
   }
 
+  // Indices of the changes in key order; of several to one key only the last.
+  std::vector<uint32_t> KeyOrder() const;
+
  private:
   struct Entry {
     size_t at = 0;

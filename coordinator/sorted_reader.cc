@@ -11,19 +11,25 @@ constexpr int kStepsBeforeJump = 12;
 }  // namespace
 
 absl::StatusOr<bool> SortedReader::Find(absl::string_view key) {
-  const bool forward = positioned_ && key >= absl::string_view(last_key_);
+  const bool forward = walks_ && positioned_ && key >= absl::string_view(gap_begin_);
   if (forward) {
     for (int i = 0; i < kStepsBeforeJump && rows_->Valid() && rows_->key() < key; ++i) {
       rows_->Next();
     }
   }
-  // At the end of the rows a forward search is over: nothing is there.
+  // Forward of the last row there is nothing to jump to.
   if (!forward || (rows_->Valid() && rows_->key() < key)) rows_->Seek(key);
   positioned_ = true;
-  last_key_.assign(key.data(), key.size());
+  gap_begin_.assign(key.data(), key.size());
   if (rows_->Valid()) return rows_->key() == key;
   RETURN_IF_ERROR(rows_->status());
   return false;
+}
+
+void SortedReader::Next() {
+  gap_begin_.assign(rows_->key().data(), rows_->key().size());
+  gap_begin_.push_back('\0');  // the first key behind
+  rows_->Next();
 }
 
 ExtentReader::ExtentReader(const OrderedStore& store, VolumeNumber volume, bool with_waiting)

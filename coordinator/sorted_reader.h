@@ -20,19 +20,26 @@ namespace onefold::index {
 
 class SortedReader {
  public:
-  explicit SortedReader(const OrderedStore& store)
-      : rows_(store.NewCursor(OrderedStore::Access::kWalk)) {}
+  // With Access::kLookup it always jumps, and Next stays among rows with the prefix of the key sought.
+  explicit SortedReader(const OrderedStore& store,
+                        OrderedStore::Access access = OrderedStore::Access::kWalk)
+      : walks_(access == OrderedStore::Access::kWalk), rows_(store.NewCursor(access)) {}
 
-  // Moves to the first row whose key is not below `key` and returns whether it is exactly that. A key
-  // below the one before is found too, at the price of a jump.
+  // Moves to the first row whose key is not below `key` and returns whether it is exactly that. Going
+  // back works too, at the price of a jump.
   absl::StatusOr<bool> Find(absl::string_view key);
+
+  // Moves to the next row. Requires row().Valid().
+  void Next();
 
   // The row moved to.
   const StoreCursor& row() const { return *rows_; }
 
  private:
+  const bool walks_;
   const std::unique_ptr<StoreCursor> rows_;
-  std::string last_key_;
+  // There is no row between this key and the one moved to.
+  std::string gap_begin_;
   bool positioned_ = false;
 };
 

@@ -5,7 +5,8 @@
 # filesystem's own account before and after, checks that no file changed, and removes it all. Needs
 # root and a loop device. `sudo ./dev run` without a path calls this, and it is an e2e test.
 #
-# Exit code: that of onefold, or 3 if a file changed, or 1 if the demonstration could not be set up.
+# Exit code: that of onefold; 3 if a file changed, or if a run without options freed no space; 1 if
+# the demonstration could not be set up.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 onefold=$(readlink -f "${ONEFOLD_BIN:?names the program to show}")
@@ -54,8 +55,8 @@ make_volume() {
 # noise MEGABYTES: bytes that neither repeat nor compress.
 noise() { head -c "$1M" /dev/urandom; }
 
-# Copies that share nothing. Nothing here uses cp, which would make reflinks.
-copy() { cat "$1" >"$2"; }
+# Copies that share nothing: by write(), where cp and even cat would make reflinks.
+copy() { dd if="$1" of="$2" bs=1M status=none; }
 
 fill() {
   btrfs -q subvolume create photos >/dev/null
@@ -66,7 +67,7 @@ fill() {
   for i in photos/*; do copy "$i" "backup/${i#photos/}"; done
   # A log, and the older version of it that somebody kept.
   noise 20 >server.log
-  head -c 12345678 server.log >server.log.old
+  head -c 12M server.log >server.log.old
   # A disk image of files that also lie beside it.
   mke2fs -q -t ext4 -d photos -b 4096 "$place/photos.img" 128M >/dev/null
   copy "$place/photos.img" photos.img
@@ -109,7 +110,7 @@ main() {
   used_before=$(used_bytes)
   say "before: $(find . -type f | wc -l) files"
   show "$used_before"
-  say "onefold dedupe $* $place/mnt"
+  say "onefold dedupe ${*:+$* }$place/mnt"
   "$onefold" dedupe "${state[@]}" "$@" "$place/mnt" || status=$?
   used_after=$(used_bytes)
   manifest >"$place/after"
@@ -123,6 +124,10 @@ main() {
   fi
   say "every file still has its content, inode, mode and time"
   printf '    the filesystem now uses %d MB less for data\n' $(((used_before - used_after) / 1000000))
+  if [ $# = 0 ] && [ "$used_after" -ge "$used_before" ]; then
+    echo "demo: no space was freed" >&2
+    exit 3
+  fi
   say "removing it all"
   exit "$status"
 }

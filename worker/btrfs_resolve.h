@@ -1,4 +1,5 @@
-// What the kernel says of one path of a btrfs filesystem: which filesystem, subvolume and inode it is.
+// What the kernel says of one path of a btrfs filesystem: which filesystem, subvolume and inode it
+// is.
 
 #ifndef ONEFOLD_WORKER_BTRFS_RESOLVE_H_
 #define ONEFOLD_WORKER_BTRFS_RESOLVE_H_
@@ -17,8 +18,8 @@ struct BtrfsPath {
   uint64_t subvolume_id = 0;
   uint64_t inode = 0;
   bool is_directory = false;
-  // The mount it is reached through, or the whole filesystem: dedupe would answer EROFS. A read-only
-  // subvolume is not meant: it can be deduped.
+  // The mount it is reached through, or the whole filesystem: dedupe would answer EROFS. A
+  // read-only subvolume is not meant: it can be deduped.
   bool read_only_mount = false;
 };
 

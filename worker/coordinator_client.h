@@ -128,6 +128,7 @@ struct ExtentResult {
   uint64_t generation = 0;
   Outcome outcome = Outcome::kRetry;
   Holder holder = Holder::kNone;
+  int64_t disk_bytes = 0;  // of a pinned extent, for this side's own figures; does not travel
 };
 
 // What holds for the volume when a plan was worked through.
@@ -135,9 +136,8 @@ struct PlanEnd {
   bool inside = false;  // PlanKind::kInside was worked through too
 };
 struct PlanSummary {
-  std::map<std::string, int64_t> pinned_bytes;       // HOLDER_… name → bytes
-  std::map<std::string, int64_t> pinned_extents;
-  std::map<std::string, int64_t> incomplete_extents;  // CHECKSUM_STATE_… name → extents
+  std::map<std::string, int64_t> pinned_bytes;        // holder ("outside_files") → bytes
+  std::map<std::string, int64_t> incomplete_extents;  // "no_checksums", "partial_checksums" → extents
   int64_t extent_count = 0;
 };
 
@@ -156,6 +156,8 @@ class CoordinatorClient {
   // Durable when it returns. Repeating is harmless.
   virtual absl::Status ReportResults(absl::Span<const ExtentResult> results) = 0;
   virtual absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) = 0;
+  // The same figures of a volume whose plan was not worked through to its end. Ends nothing.
+  virtual absl::StatusOr<PlanSummary> Summarize() = 0;
 };
 
 }  // namespace onefold

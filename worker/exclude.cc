@@ -147,7 +147,8 @@ absl::StatusOr<ExcludeList::Pattern> ExcludeList::ParsePattern(absl::string_view
   if (text.empty()) return absl::InvalidArgumentError("it is empty");
   if (text.front() == '!') {
     return absl::InvalidArgumentError(
-        "\"!\" (take back an exclusion) is not supported; for a name that begins so, write \"\\!\"");
+        "\"!\" (take back an exclusion) is not supported; for a name that begins so, write "
+        "\"\\!\"");
   }
   if (text.find('\0') != absl::string_view::npos) {
     return absl::InvalidArgumentError("it holds a zero byte, as no path does");
@@ -175,8 +176,8 @@ absl::StatusOr<ExcludeList::Pattern> ExcludeList::ParsePattern(absl::string_view
     ASSIGN_OR_RETURN(Component component, ParseComponent(name, &literal));
     name.clear();
     // "**/**" is "**".
-    const bool repeated = component.any_depth && !pattern.components.empty() &&
-                          pattern.components.back().any_depth;
+    const bool repeated =
+        component.any_depth && !pattern.components.empty() && pattern.components.back().any_depth;
     if (!repeated) pattern.components.push_back(std::move(component));
   }
   if (name_count == 0) return absl::InvalidArgumentError("it names nothing");
@@ -312,15 +313,14 @@ bool ExcludeList::AnchoredMatches(const Pattern& pattern, absl::string_view path
 std::optional<size_t> ExcludeList::Match(absl::string_view path, absl::string_view absolute,
                                          bool is_directory) const {
   const size_t slash = path.rfind('/');
-  const absl::string_view name =
-      slash == absl::string_view::npos ? path : path.substr(slash + 1);
+  const absl::string_view name = slash == absl::string_view::npos ? path : path.substr(slash + 1);
   for (size_t i = 0; i < patterns_.size(); ++i) {
     const Pattern& pattern = patterns_[i];
     if (pattern.directory_only && !is_directory) continue;
-    const bool matches =
-        pattern.absolute   ? AbsoluteMatches(pattern, absolute)
-        : pattern.anchored ? AnchoredMatches(pattern, path, absolute)
-                           : !name.empty() && ComponentMatches(pattern.components[0], name);
+    const bool matches = pattern.absolute ? AbsoluteMatches(pattern, absolute)
+                         : pattern.anchored
+                             ? AnchoredMatches(pattern, path, absolute)
+                             : !name.empty() && ComponentMatches(pattern.components[0], name);
     if (matches) return i;
   }
   return std::nullopt;

@@ -6,9 +6,9 @@
 //   x/        directories only
 //   *  ?  [a-z]  [!a]  [[:digit:]]  \x    within one component;   **  any number of components
 //
-// What a directory pattern excludes, it excludes with everything below. Matching works on raw bytes:
-// names need not be UTF-8, and `?` stands for one byte, as in git. Its time is at most the product of
-// the lengths of pattern and path, whatever they are.
+// What a directory pattern excludes, it excludes with everything below. Matching works on raw
+// bytes: names need not be UTF-8, and `?` stands for one byte, as in git. Its time is at most the
+// product of the lengths of pattern and path, whatever they are.
 //
 // The cli builds a list, adds what it knows of this system, and hands it on as const. Thread-safe
 // while nobody adds to it.
@@ -32,8 +32,8 @@ class ExcludeList {
   // Nothing is excluded.
   ExcludeList() = default;
 
-  // INVALID_ARGUMENT with the pattern and what is wrong with it ("[" without "]", a backslash at the
-  // end, empty, "!" negation, which is not supported, …).
+  // INVALID_ARGUMENT with the pattern and what is wrong with it ("[" without "]", a backslash at
+  // the end, empty, "!" negation, which is not supported, …).
   static absl::StatusOr<ExcludeList> Parse(const std::vector<std::string>& patterns);
 
   // Excludes exactly the absolute `path` and what is below it; no character is special.
@@ -42,12 +42,12 @@ class ExcludeList {
   // Lets pattern `index` exclude the absolute `path` as well: what it names without its symlinks.
   void AddSpelling(size_t index, absl::string_view path);
 
-  // Patterns with a slash in the middle are relative to `root` (absolute) from now on, beside others
-  // given before; without any they are relative to whatever Match's `path` is.
+  // Patterns with a slash in the middle are relative to `root` (absolute) from now on, beside
+  // others given before; without any they are relative to whatever Match's `path` is.
   void AddGivenRoot(absl::string_view root);
 
-  // The directory `path` is also known as `also` (another mount, a symlink that was given): absolute
-  // patterns are tried under both names. Both absolute.
+  // The directory `path` is also known as `also` (another mount, a symlink that was given):
+  // absolute patterns are tried under both names. Both absolute.
   void AddAlias(absl::string_view path, absl::string_view also);
 
   // Index of the first pattern that excludes the entry itself (not one of its parents), or nullopt.

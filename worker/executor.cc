@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "worker/btrfs_errno.h"
 
 namespace onefold {
@@ -21,7 +22,17 @@ constexpr int64_t kCallBytesMax = 8 << 20;
 constexpr int64_t kMoveBytesMax = 16 << 20;
 constexpr int64_t kReadBytes = 1 << 20;
 constexpr int kTriesMax = 3;
-constexpr std::chrono::milliseconds kRetryPause(50);
+
+DedupeAnswer ClassifyOpenError(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound: return DedupeAnswer::kChanged;
+    case absl::StatusCode::kPermissionDenied: return DedupeAnswer::kImmutable;
+    case absl::StatusCode::kResourceExhausted: return DedupeAnswer::kNoMemory;
+    case absl::StatusCode::kUnavailable: return DedupeAnswer::kBusy;
+    case absl::StatusCode::kDataLoss: return DedupeAnswer::kReadError;
+    default: return DedupeAnswer::kRefused;
+  }
+}
 
 }  // namespace
 
@@ -42,7 +53,7 @@ struct Executor::Call {
 class Executor::Batch {
  public:
   Batch(Executor& executor, const std::vector<Drop>& drops)
-      : executor_(executor), results_(drops.size()), left_(drops.size()) {
+      : executor_(executor), drops_(drops), results_(drops.size()), left_(drops.size()) {
     MakeCalls(drops);
   }
 
@@ -71,6 +82,18 @@ class Executor::Batch {
   // Files that one call holds open; each opened once.
   struct OpenSet;
 
+  // A source range that several calls may read. What of it was in the page cache counts as it was
+  // before the first of them: the others find there what that one has read. It stays until the last.
+  struct SourceUse {
+    int64_t calls_left = 0;
+    bool known = false;
+    std::vector<bool> resident = {};
+  };
+  using SourceKey = std::tuple<InodeId, int64_t, int64_t>;
+  static SourceKey KeyOf(const Call& call) {
+    return {call.source, call.source_offset, call.length};
+  }
+
   // Moves in the order of the drops, cut into calls; moves from one source range share calls.
   void MakeCalls(const std::vector<Drop>& drops) {
     for (size_t i = 0; i < drops.size(); ++i) {
@@ -80,6 +103,8 @@ class Executor::Batch {
         }
       }
     }
+    MutexLock lock(&mutex_);
+    for (const Call& call : calls_) ++sources_[KeyOf(call)].calls_left;
   }
 
   void AddToCalls(size_t drop, const Move& move, int64_t at, int64_t length) {
@@ -122,6 +147,9 @@ class Executor::Batch {
   }
 
   void Perform(Call& call, std::string& buffer);
+  // Before and after a call reads its source.
+  void UseSource(const Call& call, OpenFile& source);
+  void ReleaseSource(const Call& call, OpenFile& source);
   void Ask(Call& call, OpenSet& files);
   void Prefetch(OpenFile& file, int64_t offset, int64_t length, std::string& buffer);
 
@@ -147,8 +175,11 @@ class Executor::Batch {
     MutexLock lock(&mutex_);
     Execution& result = results_[target.drop];
     if (answer == DedupeAnswer::kSame) {
-      --left_[target.drop];
       result.shared_bytes += length;
+      if (--left_[target.drop] == 0 && result.failure == DedupeAnswer::kSame) {
+        executor_.progress_.moved_bytes += drops_[target.drop].disk_bytes;
+        executor_.progress_.plan_bytes_done += drops_[target.drop].disk_bytes;
+      }
       return;
     }
     if (result.failure == DedupeAnswer::kSame) {
@@ -165,10 +196,12 @@ class Executor::Batch {
   }
 
   Executor& executor_;
+  const std::vector<Drop>& drops_;
   Mutex mutex_;
   CondVar free_;
   std::vector<Call> calls_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<SourceKey, SourceUse> sources_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<InodeId> busy_ ABSL_GUARDED_BY(mutex_);
   std::vector<Execution> results_ ABSL_GUARDED_BY(mutex_);
   std::vector<int64_t> left_ ABSL_GUARDED_BY(mutex_);  // moves of a drop that are not done
@@ -195,17 +228,14 @@ struct Executor::Batch::OpenSet {
     }
   };
 
-  // nullptr: `error` says why.
+  // nullptr: `answer` says why.
   OpenFile* Open(Volume& volume, const InodeId& id, DedupeAnswer& answer) {
     for (auto& [known, file] : files) {
       if (known == id) return file.get();
     }
     absl::StatusOr<std::unique_ptr<OpenFile>> file = volume.Open(id);
     if (!file.ok()) {
-      answer = absl::IsResourceExhausted(file.status())  ? DedupeAnswer::kNoMemory
-               : absl::IsNotFound(file.status())         ? DedupeAnswer::kChanged
-               : absl::IsPermissionDenied(file.status()) ? DedupeAnswer::kImmutable
-                                                         : DedupeAnswer::kRefused;
+      answer = ClassifyOpenError(file.status());
       return nullptr;
     }
     files.emplace_back(id, *std::move(file));
@@ -213,7 +243,7 @@ struct Executor::Batch::OpenSet {
   }
 
   std::vector<std::pair<InodeId, std::unique_ptr<OpenFile>>> files;
-  Range source;
+  OpenFile* source = nullptr;
   std::vector<Range> destinations;  // one for each of `targets`
   std::vector<Call::Target> targets;
 };
@@ -221,11 +251,11 @@ struct Executor::Batch::OpenSet {
 void Executor::Batch::Perform(Call& call, std::string& buffer) {
   OpenSet files;
   DedupeAnswer answer = DedupeAnswer::kSame;
-  OpenFile* source = files.Open(executor_.volume_, call.source, answer);
+  files.source = files.Open(executor_.volume_, call.source, answer);
   for (const Call::Target& target : call.targets) {
     if (Failed(target)) continue;
     OpenFile* file =
-        source == nullptr ? nullptr : files.Open(executor_.volume_, target.file, answer);
+        files.source == nullptr ? nullptr : files.Open(executor_.volume_, target.file, answer);
     if (file == nullptr) {
       Record(target, call.length, answer, 0);
       continue;
@@ -233,20 +263,43 @@ void Executor::Batch::Perform(Call& call, std::string& buffer) {
     files.targets.push_back(target);
     files.destinations.push_back({.file = file, .offset = target.offset, .length = call.length});
   }
-  if (files.targets.empty()) return;
-  files.source = {.file = source, .offset = call.source_offset, .length = call.length};
-  files.source.resident = source->ResidentPages(call.source_offset, call.length);
-  Prefetch(*source, call.source_offset, call.length, buffer);
+  if (files.source == nullptr) return;
+  if (!files.targets.empty()) {
+    UseSource(call, *files.source);
+    Prefetch(*files.source, call.source_offset, call.length, buffer);
+  }
   for (OpenSet::Range& range : files.destinations) {
     range.resident = range.file->ResidentPages(range.offset, range.length);
     Prefetch(*range.file, range.offset, range.length, buffer);
   }
   if (!executor_.stop_.requested()) Ask(call, files);
-  files.source.Restore();
+  ReleaseSource(call, *files.source);
   for (OpenSet::Range& range : files.destinations) range.Restore();
 }
 
+void Executor::Batch::UseSource(const Call& call, OpenFile& source) {
+  // Whoever has read pages noted before what was there.
+  std::vector<bool> resident = source.ResidentPages(call.source_offset, call.length);
+  MutexLock lock(&mutex_);
+  SourceUse& use = sources_[KeyOf(call)];
+  if (!std::exchange(use.known, true)) use.resident = std::move(resident);
+}
+
+void Executor::Batch::ReleaseSource(const Call& call, OpenFile& source) {
+  OpenSet::Range range{.file = &source, .offset = call.source_offset, .length = call.length};
+  {
+    MutexLock lock(&mutex_);
+    SourceUse& use = sources_[KeyOf(call)];
+    // After a signal the calls that are left do not come.
+    const bool last = --use.calls_left == 0 || executor_.stop_.requested() ||
+                      executor_.fatal() != DedupeAnswer::kSame;
+    if (last) range.resident = use.resident;
+  }
+  range.Restore();
+}
+
 void Executor::Batch::Ask(Call& call, OpenSet& files) {
+  if (files.targets.empty()) return;
   std::vector<InodeId> inodes;
   for (const auto& [id, file] : files.files) inodes.push_back(id);
   LockInodes(inodes);
@@ -255,14 +308,15 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
   for (size_t i = 0; i < todo.size(); ++i) todo[i] = i;
   int64_t done = 0;  // bytes at the front of the range that all of `todo` share already
   int tries = 0;
-  while (!todo.empty()) {
+  // No request starts after a signal, be it after a long wait for the inodes.
+  while (!todo.empty() && !executor_.stop_.requested()) {
     std::vector<DedupeDestination> destinations;
     for (const size_t i : todo) {
       destinations.push_back(
           {.file = files.destinations[i].file, .offset = files.destinations[i].offset + done});
     }
     const int64_t length = call.length - done;
-    const int error = executor_.volume_.Dedupe(*files.source.file, call.source_offset + done, length,
+    const int error = executor_.volume_.Dedupe(*files.source, call.source_offset + done, length,
                                                absl::MakeSpan(destinations));
     executor_.progress_.dedupe_requests += static_cast<int64_t>(todo.size());
     std::vector<size_t> again;
@@ -293,7 +347,7 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
         }
         break;
       }
-      if (shortest == 0) std::this_thread::sleep_for(kRetryPause * tries);
+      if (shortest == 0) std::this_thread::sleep_for(executor_.options_.retry_pause * tries);
     }
     if (!again.empty()) done += shortest;
     todo = std::move(again);

@@ -11,6 +11,7 @@
 #define ONEFOLD_WORKER_EXECUTOR_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,8 @@ class Executor {
     // Destinations of one call, at most kDedupeDestinationsMax: so many files (and their source) each
     // thread holds open.
     size_t destinations_max = 8;
+    // Before a busy destination is asked again; longer each time.
+    std::chrono::milliseconds retry_pause{50};
   };
 
   // All arguments must outlive this object.

@@ -61,7 +61,10 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address, u
   view->references.reserve(raw->size());
   for (const RawReference& reference : *raw) {
     ASSIGN_OR_RETURN(const bool refers, ViewReference(reference, *view));
-    if (!refers) view->holder = Holder::kDeleted;  // it vanished between two look-ups
+    if (!refers) {  // it vanished between two look-ups
+      view->holder = Holder::kDeleted;
+      view->changed = true;
+    }
   }
   if (view->references.empty() && view->holder == Holder::kNone) return std::nullopt;
   return view;
@@ -109,13 +112,11 @@ absl::StatusOr<bool> ExtentViewer::ViewReference(const RawReference& raw, Extent
   } else if (reference.file_bytes < limits_.min_file_bytes ||
              (limits_.max_file_bytes > 0 && reference.file_bytes > limits_.max_file_bytes)) {
     reference.holder = Holder::kExcluded;
+  } else if (limits_.skip_readonly_subvolumes && subvolume.read_only) {
+    reference.holder = Holder::kReadonlySubvolume;
   } else {
     reference.is_source = extent->encoding == 0;
-    if (inode.item.is_immutable_or_append_only()) {
-      reference.holder = Holder::kImmutable;
-    } else if (limits_.skip_readonly_subvolumes && subvolume.read_only) {
-      reference.holder = Holder::kReadonlySubvolume;
-    }
+    if (inode.item.is_immutable_or_append_only()) reference.holder = Holder::kImmutable;
   }
   view.references.push_back(reference);
   return true;

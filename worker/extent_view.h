@@ -62,6 +62,8 @@ struct ExtentView {
   std::vector<Reference> references;
   // Set when the references could not be listed (too many).
   Holder holder = Holder::kNone;
+  // A reference vanished while it was looked at: nothing can be decided now.
+  bool changed = false;
 
   bool compressed() const { return compression != 0; }
   // The first reason why not every reference may be moved; kNone if all may.

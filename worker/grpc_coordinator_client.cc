@@ -4,7 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/bytes.h"
 #include "common/check.h"
 #include "common/grpc_status.h"
@@ -111,6 +113,12 @@ struct Session {
   uint64_t incarnation = 0;
   uint64_t block_bytes = 4096;
 };
+
+// "HOLDER_OUTSIDE_FILES" → "outside_files".
+std::string NameIn(absl::string_view value, absl::string_view prefix) {
+  absl::ConsumePrefix(&value, prefix);
+  return absl::AsciiStrToLower(value);
+}
 
 template <typename Message>
 IndexTotals TotalsOf(const Message& message) {
@@ -416,29 +424,36 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   }
 
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override {
+    return End(std::exchange(kinds_, {}), end.inside);
+  }
+  absl::StatusOr<PlanSummary> Summarize() override { return End({}, false); }
+
+ private:
+  absl::StatusOr<PlanSummary> End(const std::vector<v1::PlanKind>& kinds, bool inside) {
     v1::ReportResultsRequest request;
     v1::EndPlan& message = *request.mutable_end();
-    for (const v1::PlanKind kind : std::exchange(kinds_, {})) message.add_kinds(kind);
+    for (const v1::PlanKind kind : kinds) message.add_kinds(kind);
     message.set_subvolume_set_digest(state_.subvolume_set_digest);
     message.set_scope_digest(state_.scope_digest);
-    message.set_inside(end.inside);
+    message.set_inside(inside);
     MutexLock lock(&results_mutex_);
     RETURN_IF_ERROR(OpenResults());
     ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results_->Finish(request));
     results_.reset();
     PlanSummary summary;
     summary.extent_count = response.extent_count();
-    for (const auto& [holder, bytes] : response.pinned_bytes()) summary.pinned_bytes[holder] = bytes;
-    for (const auto& [holder, count] : response.pinned_extents()) {
-      summary.pinned_extents[holder] = count;
+    for (const auto& [holder, bytes] : response.pinned_bytes()) {
+      summary.pinned_bytes[NameIn(holder, "HOLDER_")] = bytes;
     }
     for (const auto& [state, count] : response.incomplete_extents()) {
-      summary.incomplete_extents[state] = count;
+      // "none" and "partial" are no words for a report.
+      summary.incomplete_extents[absl::StrCat(
+          state == v1::ChecksumState_Name(v1::CHECKSUM_STATE_NONE) ? "no" : "partial",
+          "_checksums")] += count;
     }
     return summary;
   }
 
- private:
   template <typename Request>
   void Address(Request& request) const {
     *request.mutable_lease() = session_.lease;

@@ -25,9 +25,10 @@ absl::Status IndexUpdate::Scan(const VolumeOrder& order, int64_t target_generati
   ASSIGN_OR_RETURN(const std::unique_ptr<ExtentUpload> upload,
                    coordinator_.BeginScan(target_generation));
   ChecksumReader checksums(volume_);
-  if (order.scanned_generation > 0) {
-    RETURN_IF_ERROR(Recheck(order.scanned_generation, checksums, *upload));
-  }
+  // What was seen without checksums, also by a first scan that broke off, may have got some since.
+  const int64_t seen_generation =
+      order.scanned_generation > 0 ? order.scanned_generation : order.resume_generation;
+  if (seen_generation > 0) RETURN_IF_ERROR(Recheck(seen_generation, checksums, *upload));
   for (const AddressRange& chunk : chunks) {
     // Below where an earlier scan broke off, only what is newer than that scan is missing.
     const uint64_t resume = std::clamp(order.resume_address, chunk.begin, chunk.end);

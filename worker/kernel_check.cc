@@ -26,8 +26,8 @@ struct Fix {
   int patch;
 };
 
-// A bug from the first to the last affected series. A series that got the fix later is in `fixes`; the
-// last of them is the first release that never had the bug.
+// A bug from the first to the last affected series. A series that got the fix later is in `fixes`;
+// the last of them is the first release that never had the bug.
 struct Bug {
   Series first;
   Series last;
@@ -40,33 +40,69 @@ struct Bug {
 const std::vector<Bug>& KnownBugs() {
   static const auto* const bugs = new std::vector<Bug>{
       {{5, 1}, {5, 4}, "metadata can be damaged beyond repair", {{{5, 4}, 14}, {{5, 5}, 0}}},
-      {{5, 12}, {5, 19}, "space can be given to two files at once",
+      {{5, 12},
+       {5, 19},
+       "space can be given to two files at once",
        {{{5, 15}, 65}, {{5, 19}, 6}, {{6, 0}, 0}}},
-      {{0, 0}, {5, 0}, "compressed data around holes can read wrong",
+      {{0, 0},
+       {5, 0},
+       "compressed data around holes can read wrong",
        {{{4, 4}, 177}, {{4, 9}, 165}, {{4, 14}, 108}, {{4, 19}, 31}, {{5, 0}, 4}, {{5, 1}, 0}}},
-      {{6, 10}, {6, 11}, "the filesystem can turn read-only while extents are shared",
+      {{6, 10},
+       {6, 11},
+       "the filesystem can turn read-only while extents are shared",
        {{{6, 11}, 10}, {{6, 12}, 0}}},
-      {{5, 4}, {5, 11}, "the filesystem can turn read-only after many dedupes, as if memory were bad",
+      {{5, 4},
+       {5, 11},
+       "the filesystem can turn read-only after many dedupes, as if memory were bad",
        {{{5, 4}, 125}, {{5, 10}, 43}, {{5, 11}, 5}, {{5, 12}, 0}}},
-      {{0, 0}, {5, 12}, "the kernel can crash while references are resolved",
-       {{{4, 14}, 233}, {{4, 19}, 191}, {{5, 4}, 118}, {{5, 10}, 36}, {{5, 11}, 20},
-        {{5, 12}, 3}, {{5, 13}, 0}}},
-      {{0, 0}, {5, 1}, "the kernel can crash when a snapshot is sent and deduped at once",
+      {{0, 0},
+       {5, 12},
+       "the kernel can crash while references are resolved",
+       {{{4, 14}, 233},
+        {{4, 19}, 191},
+        {{5, 4}, 118},
+        {{5, 10}, 36},
+        {{5, 11}, 20},
+        {{5, 12}, 3},
+        {{5, 13}, 0}}},
+      {{0, 0},
+       {5, 1},
+       "the kernel can crash when a snapshot is sent and deduped at once",
        {{{5, 0}, 18}, {{5, 1}, 4}, {{5, 2}, 0}}},
-      {{0, 0}, {5, 0}, "deduping and renaming the same file can block each other for ever",
+      {{0, 0},
+       {5, 0},
+       "deduping and renaming the same file can block each other for ever",
        {{{5, 0}, 4}, {{5, 1}, 0}}},
-      {{0, 0}, {5, 8}, "reading the trees can block for ever",
-       {{{4, 4}, 237}, {{4, 9}, 237}, {{4, 14}, 199}, {{4, 19}, 146}, {{5, 4}, 66}, {{5, 8}, 10},
+      {{0, 0},
+       {5, 8},
+       "reading the trees can block for ever",
+       {{{4, 4}, 237},
+        {{4, 9}, 237},
+        {{4, 14}, 199},
+        {{4, 19}, 146},
+        {{5, 4}, 66},
+        {{5, 8}, 10},
         {{5, 9}, 0}}},
-      {{0, 0}, {5, 6}, "resolving references can block for ever while a subvolume is being deleted",
+      {{0, 0},
+       {5, 6},
+       "resolving references can block for ever while a subvolume is being deleted",
        {{{5, 7}, 0}}},
-      {{6, 2}, {6, 3}, "the kernel leaves out references of extents, so less is freed",
+      {{6, 2},
+       {6, 3},
+       "the kernel leaves out references of extents, so less is freed",
        {{{6, 2}, 16}, {{6, 3}, 3}, {{6, 4}, 0}}},
-      {{0, 0}, {5, 2}, "incremental sends can fail after deduping",
+      {{0, 0},
+       {5, 2},
+       "incremental sends can fail after deduping",
        {{{4, 9}, 188}, {{4, 14}, 137}, {{4, 19}, 65}, {{5, 2}, 7}, {{5, 3}, 0}}},
-      {{5, 0}, {5, 5}, "the last part of a file cannot be shared",
+      {{5, 0},
+       {5, 5},
+       "the last part of a file cannot be shared",
        {{{5, 4}, 19}, {{5, 5}, 3}, {{5, 6}, 0}}},
-      {{0, 0}, {5, 6}, "resolving references of widely shared extents takes very long",
+      {{0, 0},
+       {5, 6},
+       "resolving references of widely shared extents takes very long",
        {{{5, 4}, 96}, {{5, 7}, 0}}},
   };
   return *bugs;
@@ -101,8 +137,8 @@ std::optional<KernelVersion> ParseRelease(absl::string_view text) {
     version.patch = ConsumeNumber(text).value_or(0);
   }
   // "5.15.0-91-generic" and "4.18.0-553.el8", but neither "6.10.0-rc3" nor "6.12.9-1-default".
-  version.patch_known = version.patch != 0 || text.size() < 2 || text[0] != '-' ||
-                        !absl::ascii_isdigit(text[1]);
+  version.patch_known =
+      version.patch != 0 || text.size() < 2 || text[0] != '-' || !absl::ascii_isdigit(text[1]);
   return version;
 }
 
@@ -146,8 +182,7 @@ std::optional<KernelVersion> ParseKernelVersion(const KernelNames& names) {
   for (const std::string& text : {names.signature, names.version}) {
     for (const absl::string_view word : absl::StrSplit(text, ' ')) {
       const std::optional<KernelVersion> version = ParseRelease(word);
-      if (version.has_value() && version->patch_known &&
-          SeriesOf(*version) == SeriesOf(*release)) {
+      if (version.has_value() && version->patch_known && SeriesOf(*version) == SeriesOf(*release)) {
         return version;
       }
     }
@@ -170,12 +205,12 @@ std::string KernelWarning(const KernelNames& names) {
     harms.push_back(absl::StrCat(bug.harm, " (fixed in ", ToText(*fix), ")"));
   }
   if (harms.empty()) return "";
-  return absl::StrCat(
-      "Linux ", names.release, version->patch_known ? " has" : " may have",
-      " bugs that a run can trigger: ", absl::StrJoin(harms, "; "),
-      more > 0 ? absl::StrCat("; and ", more, " more") : "",
-      version->patch_known ? ". Update the kernel if you can."
-                           : ". Check that your vendor has carried the fixes over.");
+  return absl::StrCat("Linux ", names.release, version->patch_known ? " has" : " may have",
+                      " bugs that a run can trigger: ", absl::StrJoin(harms, "; "),
+                      more > 0 ? absl::StrCat("; and ", more, " more") : "",
+                      version->patch_known
+                          ? ". Update the kernel if you can."
+                          : ". Check that your vendor has carried the fixes over.");
 }
 
 }  // namespace onefold

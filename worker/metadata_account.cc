@@ -9,8 +9,13 @@ namespace {
 constexpr uint64_t kInodesPerLeaf = 32;
 // Extents of one big file per leaf: 78 bytes each.
 constexpr int64_t kExtentsPerLeaf = 140;
-// Remembered leaves: 24 bytes each. Forgetting one only makes the account more careful.
+// Remembered leaves: 40 bytes each. Forgetting one only makes the account more careful.
 constexpr size_t kPaidMax = 65536;
+
+// Leaves that several subvolumes share and that moving all references of `drop` splits off.
+int64_t SharedLeaves(const Drop& drop) {
+  return drop.moves.empty() ? 0 : std::max<int64_t>(0, drop.reference_count - drop.leaf_count);
+}
 
 }  // namespace
 
@@ -21,7 +26,12 @@ MetadataAccount::MetadataAccount(int32_t node_bytes, int64_t copies)
 
 MetadataAccount::Leaf MetadataAccount::LeafOf(const Drop& drop) {
   const Move& move = drop.moves.front();
-  Leaf leaf{.inode_group = move.destination.inode / kInodesPerLeaf};
+  // The oldest subvolume stands for those that share the leaf: they come in any order.
+  Leaf leaf{.subvolume = move.destination.subvolume,
+            .inode_group = move.destination.inode / kInodesPerLeaf};
+  for (const Move& other : drop.moves) {
+    leaf.subvolume = std::min(leaf.subvolume, other.destination.subvolume);
+  }
   const int64_t extents_before = move.destination_offset / std::max<int64_t>(drop.disk_bytes, 1);
   leaf.offset_group = static_cast<uint64_t>(extents_before / kExtentsPerLeaf);
   return leaf;
@@ -30,27 +40,32 @@ MetadataAccount::Leaf MetadataAccount::LeafOf(const Drop& drop) {
 std::vector<bool> MetadataAccount::Decide(const std::vector<Drop>& drops) {
   struct Sum {
     int64_t gain = 0;
-    int64_t shared_leaves = 0;
+    int64_t leaves = 0;
   };
+  // Drops that split nothing off are free, and must not pay for those that do.
   absl::flat_hash_map<Leaf, Sum> sums;
   for (const Drop& drop : drops) {
-    if (drop.moves.empty()) continue;
+    const int64_t leaves = SharedLeaves(drop);
+    if (leaves == 0) continue;
     Sum& sum = sums[LeafOf(drop)];
     sum.gain += drop.disk_bytes;
-    sum.shared_leaves = std::max(sum.shared_leaves, drop.reference_count - drop.leaf_count);
+    sum.leaves = std::max(sum.leaves, leaves);
   }
   std::vector<bool> pays(drops.size(), true);
+  absl::flat_hash_map<Leaf, int64_t> split;
   for (size_t i = 0; i < drops.size(); ++i) {
-    if (drops[i].moves.empty() || drops[i].reference_count <= drops[i].leaf_count) continue;
+    if (SharedLeaves(drops[i]) == 0) continue;
     const Leaf leaf = LeafOf(drops[i]);
     const Sum& sum = sums[leaf];
-    if (paid_.contains(leaf)) continue;
-    pays[i] = sum.gain > sum.shared_leaves * leaf_cost_;
+    const auto paid = paid_.find(leaf);
+    const int64_t unpaid = sum.leaves - (paid == paid_.end() ? 0 : paid->second);
+    pays[i] = sum.gain > unpaid * leaf_cost_;
+    if (pays[i]) split[leaf] = sum.leaves;
   }
-  for (size_t i = 0; i < drops.size(); ++i) {
-    if (!pays[i] || drops[i].moves.empty()) continue;
+  for (const auto& [leaf, leaves] : split) {
     if (paid_.size() >= kPaidMax) paid_.clear();
-    paid_.insert(LeafOf(drops[i]));
+    int64_t& paid = paid_[leaf];
+    paid = std::max(paid, leaves);
   }
   return pays;
 }

@@ -16,11 +16,15 @@ constexpr int64_t kMiB = 1 << 20;
 // An extent of one file, seen under `snapshots` snapshots that share the file's leaf.
 Drop Shared(uint64_t inode, int64_t bytes, int64_t snapshots, uint64_t subvolume = 5,
             int64_t offset = 0) {
-  Drop drop{.address = inode << 20, .disk_bytes = bytes};
+  Drop drop;
+  drop.address = inode << 20;
+  drop.disk_bytes = bytes;
   for (int64_t i = 0; i <= snapshots; ++i) {
-    drop.moves.push_back({.destination = {subvolume + 1000 * static_cast<uint64_t>(i), inode},
-                          .destination_offset = offset,
-                          .length = bytes});
+    Move move;
+    move.destination = {subvolume + 1000 * static_cast<uint64_t>(i), inode};
+    move.destination_offset = offset;
+    move.length = bytes;
+    drop.moves.push_back(move);
   }
   drop.reference_count = snapshots + 1;
   drop.leaf_count = 1;
@@ -121,7 +125,10 @@ TEST(MetadataAccountTest, MoreSnapshotsThanWerePaidForCostMore) {
 
 TEST(MetadataAccountTest, DropsWithoutMovesAreLetThrough) {
   MetadataAccount account(16384, 2);
-  EXPECT_THAT(account.Decide({Drop{.disk_bytes = 4096, .reference_count = 9}}), ElementsAre(true));
+  Drop drop;
+  drop.disk_bytes = 4096;
+  drop.reference_count = 9;
+  EXPECT_THAT(account.Decide({drop}), ElementsAre(true));
   EXPECT_THAT(account.Decide({}), ElementsAre());
 }
 

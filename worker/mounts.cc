@@ -91,8 +91,8 @@ MountTable MountTable::Parse(absl::string_view text) {
   return table;
 }
 
-// Walks down as the kernel does: of the mounts on the current one, the first to be met on the way to
-// `path` is entered. What is mounted deeper on the current one is hidden by it.
+// Walks down as the kernel does: of the mounts on the current one, the first to be met on the way
+// to `path` is entered. What is mounted deeper on the current one is hidden by it.
 const Mount* MountTable::MountOf(absl::string_view path) const {
   const Mount* current = nullptr;
   for (const size_t top : tops_) {

@@ -1,6 +1,6 @@
-// MountTable: what /proc/self/mountinfo says, and the questions the scope of a run asks of it: which
-// filesystem is a path on, where in that filesystem, what else is mounted below, where else is it
-// mounted.
+// MountTable: what /proc/self/mountinfo says, and the questions the scope of a run asks of it:
+// which filesystem is a path on, where in that filesystem, what else is mounted below, where else
+// is it mounted.
 //
 // Paths are raw bytes, absolute and resolved (no symlinks). Immutable, so thread-safe.
 
@@ -22,9 +22,9 @@ struct Mount {
   int parent = 0;
   // "0:42". Equal for all mounts of one filesystem, whatever subvolume they show (unlike st_dev).
   std::string device;
-  std::string root;   // the directory of the filesystem that is mounted: "/@home" of a btrfs
-  std::string point;  // where
-  std::string type;   // "btrfs"
+  std::string root;        // the directory of the filesystem that is mounted: "/@home" of a btrfs
+  std::string point;       // where
+  std::string type;        // "btrfs"
   bool read_only = false;  // this mount or the whole filesystem
 };
 

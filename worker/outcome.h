@@ -33,6 +33,9 @@ enum class Holder {
   kRefused = 12,
 };
 
+// The holder's name in reports: "outside_files".
+const char* HolderName(Holder holder);
+
 }  // namespace onefold
 
 #endif  // ONEFOLD_WORKER_OUTCOME_H_

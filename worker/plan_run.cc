@@ -95,7 +95,7 @@ absl::Status PlanRun::Work(PlanKind kind) {
   }
   for (const Group& group : std::exchange(deferred_, {})) {
     for (const GroupMember& member : group.members) {
-      if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone});
+      if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone, 0});
     }
   }
   return ReportNoted();
@@ -106,6 +106,7 @@ absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   RETURN_IF_ERROR(CheckRoom());
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
+  const int64_t done_before = parts_.progress.plan_bytes_done.load();
   std::vector<Drop> drops = Merge(kind, groups, settled);
   LeaveWhatDoesNotPay(drops);
   AddExamples(drops);
@@ -122,7 +123,10 @@ absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
       for (size_t i = 1; i < group.members.size(); ++i) offered += group.members[i].length_blocks;
     }
   }
-  parts_.progress.plan_bytes_done += offered * parts_.volume.info().block_bytes;
+  // What was left alone is decided, too.
+  const int64_t done = parts_.progress.plan_bytes_done.load() - done_before;
+  parts_.progress.plan_bytes_done +=
+      std::max<int64_t>(0, offered * parts_.volume.info().block_bytes - done);
   RETURN_IF_ERROR(ReportNoted());
   if (pending_.size() >= kPendingMax) return Verify();
   return absl::OkStatus();
@@ -188,7 +192,8 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
     if (pays[i]) {
       kept.push_back(std::move(drops[i]));
     } else {
-      Note({drops[i].address, drops[i].generation, Outcome::kPinned, Holder::kMetadata});
+      Note({drops[i].address, drops[i].generation, Outcome::kPinned, Holder::kMetadata,
+            drops[i].disk_bytes});
     }
   }
   drops = std::move(kept);
@@ -220,15 +225,13 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
   for (size_t i = 0; i < drops.size(); ++i) {
     const Drop& drop = drops[i];
     const Execution& execution = executions[i];
-    if (execution.moved) {
-      parts_.progress.moved_bytes += drop.disk_bytes;
-      ++totals_.drop_count;
-    }
+    if (execution.moved) ++totals_.drop_count;
     if (execution.moved || execution.shared_bytes > 0) {
       pending_.push_back({.address = drop.address,
                           .generation = drop.generation,
                           .disk_bytes = drop.disk_bytes,
                           .shared_bytes = execution.shared_bytes,
+                          .reference_bytes = drop.reference_bytes,
                           .moved = execution.moved,
                           .kind = drop.kind,
                           .self = drop.self,
@@ -262,10 +265,10 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
 
 absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) {
   const auto pin = [&](Holder holder) {
-    Note({drop.address, drop.generation, Outcome::kPinned, holder});
+    Note({drop.address, drop.generation, Outcome::kPinned, holder, drop.disk_bytes});
   };
   const auto retry = [&] {
-    Note({drop.address, drop.generation, Outcome::kRetry, Holder::kNone});
+    Note({drop.address, drop.generation, Outcome::kRetry, Holder::kNone, 0});
     if (execution.failure != DedupeAnswer::kStopped) Skip(AnswerWord(execution.failure));
   };
   const auto problem = [&](const std::string& detail) {
@@ -283,7 +286,7 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
           view && static_cast<int64_t>(view->references.size()) == drop.reference_count;
       Skip(unchanged ? "differs" : "changed");
       Note({drop.address, drop.generation, unchanged ? Outcome::kDiffers : Outcome::kRetry,
-            Holder::kNone});
+            Holder::kNone, 0});
       break;
     }
     case DedupeAnswer::kImmutable:
@@ -329,7 +332,7 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
       totals_.bytes_shared += drop.shared_bytes;
       if (drop.moved) totals_.bytes_freed += drop.disk_bytes;
       Note({drop.address, drop.generation, drop.moved ? Outcome::kFreed : Outcome::kGone,
-            Holder::kNone});
+            Holder::kNone, 0});
     } else if (!drop.moved) {
       RETURN_IF_ERROR(SettleStillThere(drop));
     } else if (last_try || parts_.stop.requested() || ended_early_) {
@@ -364,14 +367,15 @@ absl::Status PlanRun::SettleStillThere(const PendingDrop& pending) {
     for (const Reference& reference : view->references) remaining += reference.length;
   }
   // Of what the kernel called shared, as much is believed as does not refer to the extent any more.
-  totals_.bytes_shared += std::max<int64_t>(0, pending.shared_bytes - remaining);
+  totals_.bytes_shared +=
+      std::clamp<int64_t>(pending.reference_bytes - remaining, 0, pending.shared_bytes);
   if (!pending.moved) return absl::OkStatus();  // its failure is noted
   const Holder holder = view ? view->FirstHolder() : Holder::kNone;
   if (holder == Holder::kNone) {
-    Note({pending.address, pending.generation, Outcome::kRetry, Holder::kNone});
+    Note({pending.address, pending.generation, Outcome::kRetry, Holder::kNone, 0});
     Skip("changed");
   } else {
-    Note({pending.address, pending.generation, Outcome::kPinned, holder});
+    Note({pending.address, pending.generation, Outcome::kPinned, holder, pending.disk_bytes});
   }
   return absl::OkStatus();
 }
@@ -393,7 +397,14 @@ absl::Status PlanRun::CheckRoom() {
 
 absl::Status PlanRun::ReportNoted() {
   std::vector<ExtentResult> results = std::exchange(results_, {});
-  if (options_.dry_run) return absl::OkStatus();
+  if (options_.dry_run) {
+    for (const ExtentResult& result : results) {
+      if (result.outcome == Outcome::kPinned && !planned_.contains(result.address)) {
+        totals_.newly_pinned[HolderName(result.holder)] += result.disk_bytes;
+      }
+    }
+    return absl::OkStatus();
+  }
   for (size_t at = 0; at < results.size(); at += kResultsPerBatchMax) {
     RETURN_IF_ERROR(parts_.coordinator.ReportResults(absl::MakeConstSpan(results).subspan(
                         at, std::min<size_t>(kResultsPerBatchMax, results.size() - at))),

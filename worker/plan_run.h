@@ -41,6 +41,7 @@ struct PlanTotals {
   int64_t bytes_shared = 0;
   int64_t bytes_freed = 0;
   int64_t bytes_freeable = 0;  // dry runs
+  std::map<std::string, int64_t> newly_pinned;  // holder → on-disk bytes; dry runs
   int64_t drop_count = 0;      // extents that were (or, in a dry run, would be) dropped
 };
 

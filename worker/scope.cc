@@ -20,8 +20,12 @@ Scope::Scope(Volume& volume, const std::vector<ScopeRoot>& roots, const ExcludeL
     : volume_(volume), roots_(roots), excludes_(excludes) {}
 
 Scope::Answer Scope::Check(const InodeId& file, absl::Span<const InodeLink> links) {
+  Answer answer;
   for (const ScopeRoot& root : roots_) {  // a file that was named itself
-    if (root.subvolume_id == file.subvolume && root.inode == file.inode) return {Verdict::kInside, 0};
+    if (root.subvolume_id != file.subvolume || root.inode != file.inode) continue;
+    const auto pattern = excludes_.Match("", root.path, /*is_directory=*/false);
+    if (!pattern) return {Verdict::kInside, 0};
+    answer = {Verdict::kExcluded, *pattern};
   }
   if (excludes_.empty()) {
     // Every inode of a subvolume is below its top directory.
@@ -30,7 +34,6 @@ Scope::Answer Scope::Check(const InodeId& file, absl::Span<const InodeLink> link
     }
     if (!Reaches(file.subvolume)) return {Verdict::kOutside, 0};
   }
-  Answer answer;
   for (const InodeLink& link : links) {
     const Directory parent = Find({file.subvolume, link.parent});
     if (parent.verdict == Verdict::kOutside) continue;
@@ -45,7 +48,8 @@ std::string Scope::PathOf(const InodeId& file, absl::Span<const InodeLink> links
   for (const InodeLink& link : links) {
     const Directory parent = Find({file.subvolume, link.parent});
     if (parent.verdict != Verdict::kInside) continue;
-    return absl::StrCat(parent.path, parent.path == "/" ? "" : "/", link.name);
+    Directory entry = Below(parent, link.name, /*is_directory=*/false);
+    if (entry.verdict == Verdict::kInside) return std::move(entry.path);
   }
   for (const ScopeRoot& root : roots_) {
     if (root.subvolume_id == file.subvolume && root.inode == file.inode) return root.path;

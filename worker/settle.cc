@@ -96,6 +96,7 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
   }
   const int64_t held_in_scope = std::count_if(
       held.begin(), held.end(), [](const auto& entry) { return entry.first->has_source; });
+  bool one_stays = !keeps.empty();
   for (const auto& [candidate, holder] : held) {
     const auto keep = std::find_if(keeps.begin(), keeps.end(), [&, c = candidate](const Keep& k) {
       return k.candidate == c;
@@ -104,9 +105,11 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
     if (keep != keeps.end() && keep->used) {
       settled.sources.push_back(candidate->view.address);
       settled.results.push_back(ResultOf(candidate->view, Outcome::kKept));
+    } else if (candidate->view.holder == Holder::kTooManyReferences) {
+      settled.results.push_back(ResultOf(candidate->view, Outcome::kPinned, holder));
     } else if (!candidate->has_source) {
       // Nothing of it is in scope: it is neither changed nor used.
-      if (!keeps.empty()) NoteExcluded(candidate->view, settled);
+      if (std::exchange(one_stays, true)) NoteExcluded(candidate->view, settled);
       settled.results.push_back(ResultOf(candidate->view, Outcome::kOutOfScope));
     } else if (first) {
       // The one that would stay: kept if others in scope were left alone, alone in scope otherwise.
@@ -122,16 +125,23 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
 }  // namespace
 
 ExtentResult ResultOf(const ExtentView& view, Outcome outcome, Holder holder) {
-  return {.address = view.address, .generation = view.generation, .outcome = outcome, .holder = holder};
+  return {.address = view.address,
+          .generation = view.generation,
+          .outcome = outcome,
+          .holder = holder,
+          .disk_bytes = view.disk_bytes};
 }
 
 Drop MakeDrop(const ExtentView& view, std::vector<Move> moves) {
+  int64_t reference_bytes = 0;
+  for (const Reference& reference : view.references) reference_bytes += reference.length;
   return {.address = view.address,
           .generation = view.generation,
           .disk_bytes = view.disk_bytes,
           .moves = std::move(moves),
           .reference_count = static_cast<int64_t>(view.references.size()),
-          .leaf_count = static_cast<int64_t>(view.item_references)};
+          .leaf_count = static_cast<int64_t>(view.item_references),
+          .reference_bytes = reference_bytes};
 }
 
 void NoteExcluded(const ExtentView& view, Settled& settled) {
@@ -146,6 +156,7 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
   Settled settled;
   // Equal checksums of compressed data are equal data only if they unpack alike.
   std::map<std::pair<uint8_t, int64_t>, std::vector<Candidate>> alike;
+  bool changed = false;
   for (const GroupMember& member : group.members) {
     ASSIGN_OR_RETURN(std::optional<ExtentView> view, viewer.View(member.address, member.generation),
                      "looking at the extent at ", member.address);
@@ -153,6 +164,11 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
       settled.results.push_back({.address = member.address,
                                  .generation = member.generation,
                                  .outcome = Outcome::kGone});
+      continue;
+    }
+    if (view->changed) {
+      settled.results.push_back(ResultOf(*view, Outcome::kRetry));
+      changed = true;
       continue;
     }
     Candidate candidate{.member = member, .view = *std::move(view)};
@@ -164,7 +180,8 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
   }
   for (auto& [kind, candidates] : alike) {
     if (candidates.size() == 1) {
-      settled.results.push_back(ResultOf(candidates[0].view, Outcome::kNoPartner));
+      settled.results.push_back(
+          ResultOf(candidates[0].view, changed ? Outcome::kRetry : Outcome::kNoPartner));
       continue;
     }
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {

@@ -30,6 +30,7 @@ struct Drop {
   // For the metadata account: how many references there are, and how many leaves refer to the extent.
   int64_t reference_count = 0;
   int64_t leaf_count = 0;
+  int64_t reference_bytes = 0;  // file bytes of the references, in whole blocks
   // How to come back to it if it is still there afterwards.
   PlanKind kind = PlanKind::kWhole;
   GroupMember self = {};

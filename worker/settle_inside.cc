@@ -235,9 +235,13 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
     if (piece.file_end() <= begin || piece.file_offset >= end) continue;
     if (std::find(seen.begin(), seen.end(), piece.extent) != seen.end()) continue;
     seen.push_back(piece.extent);
-    if (piece.file_offset < begin || piece.file_end() > end) {
-      if (plan.first_holder == Holder::kNone) plan.first_holder = Holder::kUnmatchedBlocks;
-      continue;  // this very reference could not be moved
+    if (piece.file_offset < begin || piece.file_end() > end) {  // this reference could not be moved
+      const bool only_tail = piece.file_offset >= begin && side.file_bytes > end &&
+                             side.file_bytes - end < block_bytes;
+      if (plan.first_holder == Holder::kNone) {
+        plan.first_holder = only_tail ? Holder::kTail : Holder::kUnmatchedBlocks;
+      }
+      continue;
     }
     // Where the extent's data lies in `other`, over all pieces of the run.
     SourceMap map;
@@ -303,6 +307,14 @@ class InsideSettler {
       settled_.results.push_back(ResultOf(*view, Outcome::kNoPartner));
       return std::move(settled_);
     }
+    if (view->changed) {
+      settled_.results.push_back(ResultOf(*view, Outcome::kRetry));
+      return std::move(settled_);
+    }
+    if (view->holder == Holder::kTooManyReferences) {
+      settled_.results.push_back(ResultOf(*view, Outcome::kPinned, view->holder));
+      return std::move(settled_);
+    }
     if (!view->HasSource()) {
       settled_.results.push_back(ResultOf(*view, Outcome::kOutOfScope));
       return std::move(settled_);
@@ -312,8 +324,9 @@ class InsideSettler {
       if (done) return std::move(settled_);
     }
     if (!matched_) {
-      settled_.results.push_back(
-          ResultOf(*view, out_of_scope_ ? Outcome::kOutOfScope : Outcome::kNoPartner));
+      settled_.results.push_back(ResultOf(*view, changed_        ? Outcome::kRetry
+                                                 : out_of_scope_ ? Outcome::kOutOfScope
+                                                                 : Outcome::kNoPartner));
     } else {
       NoteExcluded(*view, settled_);
       settled_.results.push_back(ResultOf(
@@ -334,6 +347,10 @@ class InsideSettler {
       return false;
     }
     if (view->compressed()) return false;
+    if (view->changed) {
+      changed_ = true;
+      return false;
+    }
     if (!view->HasSource()) {
       out_of_scope_ = true;
       return false;
@@ -418,6 +435,7 @@ class InsideSettler {
   Settled settled_;
   bool matched_ = false;
   bool out_of_scope_ = false;
+  bool changed_ = false;
   Holder held_by_ = Holder::kNone;
 };
 

@@ -1,6 +1,7 @@
 #include "worker/subvolumes.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ RootItem Subvolumes::Find(uint64_t subvolume) {
     MutexLock lock(&mutex_);
     if (const auto found = items_.find(subvolume); found != items_.end()) return found->second;
   }
-  RootItem item;
+  std::optional<RootItem> item;
   const absl::Status status =
       volume_.Search({.tree = kRootTree,
                       .first = {subvolume, kRootItem, 0},
@@ -68,13 +69,14 @@ RootItem Subvolumes::Find(uint64_t subvolume) {
                       .item_count = 1,
                       .buffer_bytes = 4096},
                      [&](const TreeItem& found) {
-                       if (auto root = ParseRootItem(found.body)) item = *root;
+                       item = ParseRootItem(found.body);
                        return false;
                      });
-  if (!status.ok()) return item;
+  // What is not there is not part of the set, and forgotten.
+  if (!status.ok() || !item) return {};
   MutexLock lock(&mutex_);
-  items_[subvolume] = item;
-  return item;
+  items_[subvolume] = *item;
+  return *item;
 }
 
 }  // namespace onefold

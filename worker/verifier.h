@@ -19,6 +19,7 @@ struct PendingDrop {
   uint64_t generation = 0;
   int64_t disk_bytes = 0;
   int64_t shared_bytes = 0;
+  int64_t reference_bytes = 0;
   bool moved = false;  // all moves were answered "same"
   PlanKind kind = PlanKind::kWhole;
   GroupMember self;

@@ -81,7 +81,9 @@ class VolumeRunner {
         limits_{.min_file_bytes = options.min_file_bytes,
                 .max_file_bytes = options.max_file_bytes,
                 .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
-        index_(volume, coordinator, stop, progress) {}
+        index_(volume, coordinator, stop, progress),
+        requests_before_(progress.dedupe_requests.load()),
+        bytes_read_before_(progress.file_bytes_read.load()) {}
 
   absl::Status Run();
 
@@ -92,6 +94,7 @@ class VolumeRunner {
   absl::Status FindInside(int64_t dropped);
   PlanOptions MakePlanOptions(const SpaceInfo& space) const;
   void CountScan();
+  void CountSummary(const PlanSummary& summary, const std::map<std::string, int64_t>& newly_pinned);
 
   const VolumeTarget& target_;
   const RunOptions& options_;
@@ -106,6 +109,9 @@ class VolumeRunner {
   Scope scope_;
   const FileLimits limits_;
   IndexUpdate index_;
+  // Progress counts all volumes of a run.
+  const int64_t requests_before_;
+  const int64_t bytes_read_before_;
   VolumeOrder order_;
 };
 
@@ -184,6 +190,17 @@ PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
   return plan;
 }
 
+void VolumeRunner::CountSummary(const PlanSummary& summary,
+                                const std::map<std::string, int64_t>& newly_pinned) {
+  RunCounters& counters = report_.counters;
+  counters.extents_total = summary.extent_count;
+  counters.pinned_by = summary.pinned_bytes;
+  for (const auto& [holder, bytes] : newly_pinned) counters.pinned_by[holder] += bytes;
+  counters.bytes_pinned = 0;
+  for (const auto& [holder, bytes] : counters.pinned_by) *counters.bytes_pinned += bytes;
+  for (const auto& [state, count] : summary.incomplete_extents) counters.skipped[state] += count;
+}
+
 absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   const PlanRun::Parts parts{.volume = volume_,
                              .coordinator = coordinator_,
@@ -215,8 +232,8 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
     status.Update(run.Verify());
   }
   RunCounters& counters = report_.counters;
-  counters.dedupe_requests = progress_.dedupe_requests.load();
-  counters.file_bytes_read = progress_.file_bytes_read.load();
+  counters.dedupe_requests = progress_.dedupe_requests.load() - requests_before_;
+  counters.file_bytes_read = progress_.file_bytes_read.load() - bytes_read_before_;
   counters.bytes_written = 0;
   counters.bytes_shared = run.totals().bytes_shared;
   counters.bytes_freed = run.totals().bytes_freed;
@@ -226,18 +243,13 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
     counters.bytes_freeable = run.totals().bytes_freeable;
   }
   RETURN_IF_ERROR(status);
-  if (options_.dry_run || unfinished()) return absl::OkStatus();
-
+  const bool ended = !options_.dry_run && !unfinished();
   ASSIGN_OR_RETURN(const PlanSummary summary,
-                   coordinator_.EndPlan({.inside = options_.match_inside}), "ending the plan");
-  counters.extents_total = summary.extent_count;
-  int64_t pinned = 0;
-  for (const auto& [holder, bytes] : summary.pinned_bytes) {
-    counters.pinned_by[holder] = bytes;
-    pinned += bytes;
-  }
-  counters.bytes_pinned = pinned;
-  for (const auto& [state, count] : summary.incomplete_extents) counters.skipped[state] += count;
+                   ended ? coordinator_.EndPlan({.inside = options_.match_inside})
+                         : coordinator_.Summarize(),
+                   "ending the plan");
+  CountSummary(summary, run.totals().newly_pinned);
+  if (!ended) return absl::OkStatus();
   if (*counters.dedupe_requests == 0) return absl::OkStatus();
 
   // The run touched leaves itself: with the cursor behind them the next run need not read them again.

@@ -47,14 +47,16 @@ class FaultDisk:
             with open(os.path.join(self._mount, "control"), "w", encoding="ascii") as control:
                 control.write(f"{name}={value}")
 
-    def find(self, data):
-        """Where in the image these bytes lie; they have to be there once."""
+    def find_all(self, data):
+        """Where in the image these bytes lie, ascending."""
+        places = []
         with open(self.image, "rb") as file:
             with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
                 at = content.find(data)
-        if at < 0:
-            raise AssertionError("not on the disk")
-        return at
+                while at >= 0:
+                    places.append(at)
+                    at = content.find(data, at + 1)
+        return places
 
     def close(self):
         self.set(bad_begin=0, bad_end=0, rotten_begin=0, rotten_end=0, fail_writes=0)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A disk that fails: the bad place is named and left alone, the rest is done."""
 
+import os
+
 import case
 from fault_disk import FaultDisk
-from ioctls import fiemap
 from volume import BLOCK, KIB, MIB, command, pattern
 
 
@@ -21,13 +22,14 @@ class ReadErrorTest(case.OnefoldTest):
         volume.sync()
 
     def place(self, disk, name):
-        """Where the first block of a file lies on the disk, by what is there beside its twin."""
+        """Where the file lies on the disk. Its twin has the same content; the one with the lower
+        address in the filesystem lies lower on the disk, too."""
         volume = disk.volume
-        own = volume.mappings(name)[0].physical
-        marker = volume.write("marker", pattern(12345, BLOCK), sync=True)
-        with open(marker, "rb") as file:
-            logical = fiemap(file.fileno())[0].physical
-        return disk.find(pattern(12345, BLOCK)) + own - logical
+        twins = [f"{folder}/{os.path.basename(name)}" for folder in ("a", "b")]
+        places = disk.find_all(volume.read(name)[:BLOCK])
+        self.assertEqual(len(places), len(twins), "each copy is on the disk once")
+        twins.sort(key=lambda twin: volume.mappings(twin)[0].physical)
+        return places[twins.index(name)]
 
     def forget(self):
         command("sysctl", "-q", "vm.drop_caches=3")

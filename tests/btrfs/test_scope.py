@@ -286,8 +286,13 @@ class StateInsideTest(case.OnefoldTest):
         for number in range(300):
             volume.write(f"f/{number}", pattern(number, 8 * KIB))
             volume.write(f"g/{number}", pattern(number, 8 * KIB))
-        skip = ("a [b] *c",)
-        self.dedupe(volume, state=state, skip=skip, settled=False)
+        before = manifest(volume.root, ("a [b] *c",))
+        run = self.onefold(volume.root, state=state)
+        # (What the state itself takes up here hides the drop of the filesystem's figure.)
+        self.assertEqual((run.code, run.totals["bytes_freed"]), (0, 300 * 8 * KIB), run)
+        for number in range(300):
+            self.assertTrue(volume.same_place(f"f/{number}", f"g/{number}"))
+        self.assertEqual([], differences(before, manifest(volume.root, ("a [b] *c",))), run)
         copies = {}
         for folder, _, names in os.walk(state):
             for name in names:

@@ -27,8 +27,8 @@ class FakeCoordinator::FakeExtentUpload final : public ExtentUpload {
   }
 
   absl::Status CompleteBelow(uint64_t address) override {
-    std::vector<uint64_t>& told = uploads_[index_].complete_below;
-    if (told.empty() || told.back() != address) told.push_back(address);
+    Upload& upload = uploads_[index_];
+    upload.complete_below.push_back({address, upload.rows.size()});
     return absl::OkStatus();
   }
 

@@ -21,18 +21,24 @@ namespace onefold {
 
 class FakeCoordinator final : public CoordinatorClient {
  public:
+  FakeCoordinator() { order.leased = true; }
+
   // A row as it arrived, with a copy of what it points to.
   struct Row {
     uint64_t address = 0;
     uint32_t length_blocks = 0;
     uint64_t generation = 0;
     ChecksumState state = ChecksumState::kComplete;
-    std::optional<Fingerprint> fingerprint;
+    std::optional<Fingerprint> fingerprint = {};
   };
   struct Upload {
     int64_t target_generation = 0;  // 0: a sweep
-    std::vector<Row> rows;
-    std::vector<uint64_t> complete_below;  // as told, repeats left out
+    std::vector<Row> rows = {};
+    struct Mark {
+      uint64_t address = 0;
+      size_t row_count = 0;  // rows that had come before
+    };
+    std::vector<Mark> complete_below = {};
     bool ended = false;
 
     // Addresses of the rows as they came.
@@ -50,20 +56,20 @@ class FakeCoordinator final : public CoordinatorClient {
   };
   struct HitList {
     bool full = false;
-    std::vector<Hit> hits;
+    std::vector<Hit> hits = {};
     bool ended = false;
   };
 
   // ---- What it answers
 
-  VolumeOrder order = {.leased = true};
+  VolumeOrder order;   // leased
   IndexTotals totals;  // at the end of each upload
   std::vector<IncompleteExtent> incomplete;
   std::set<uint64_t> heads;  // in the filter
   uint32_t window_lengths = 0b1111;
   std::map<PlanKind, std::vector<Group>> plan;
   size_t groups_per_page = 512;
-  PlanSummary summary;
+  PlanSummary summary;  // of EndPlan and Summarize
   // The upload breaks off with `upload_error` when it holds that many rows (or hits).
   std::optional<size_t> upload_rows_max;
   absl::Status upload_error = absl::UnavailableError("the connection was lost");
@@ -93,6 +99,7 @@ class FakeCoordinator final : public CoordinatorClient {
   absl::StatusOr<std::unique_ptr<PlanReader>> FetchPlan(PlanKind kind) override;
   absl::Status ReportResults(absl::Span<const ExtentResult> results) override;
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override;
+  absl::StatusOr<PlanSummary> Summarize() override { return summary; }
 
  private:
   class FakeExtentUpload;

@@ -150,16 +150,17 @@ void FakeVolume::InsertChecksums(uint64_t address, const Blocks& blocks, uint64_
 
 void FakeVolume::RemoveChecksums(uint64_t address, int64_t blocks) {
   const uint64_t end = address + static_cast<uint64_t>(blocks * block_);
-  const auto tree_begin = items_.lower_bound({kChecksumTree, ChecksumKey(0)});
-  for (auto item = tree_begin; item != items_.end() && item->first.first == kChecksumTree &&
-                               item->first.second.offset < end;) {
+  const uint64_t reach = static_cast<uint64_t>(info_.node_bytes) * static_cast<uint64_t>(block_);
+  auto item = items_.lower_bound({kChecksumTree, ChecksumKey(address - std::min(address, reach))});
+  while (item != items_.end() && item->first.first == kChecksumTree &&
+         item->first.second.offset < end) {
     const uint64_t begin = item->first.second.offset;
-    const std::string body = item->second.body;
-    const uint64_t item_end = begin + body.size() / info_.checksum_bytes * block_;
+    const uint64_t item_end = begin + item->second.body.size() / info_.checksum_bytes * block_;
     if (item_end <= address) {
       ++item;
       continue;
     }
+    const std::string body = item->second.body;
     item = items_.erase(item);
     if (begin < address) {  // what lies before and behind stays
       Put(kChecksumTree, ChecksumKey(begin),
@@ -245,6 +246,11 @@ FakeVolume::Extent& FakeVolume::FindExtent(uint64_t address) {
 bool FakeVolume::ExtentExists(uint64_t address) {
   MutexLock lock(&mutex_);
   return extents_.count(address) > 0;
+}
+
+Blocks FakeVolume::DiskOf(uint64_t address) {
+  MutexLock lock(&mutex_);
+  return FindExtent(address).disk;
 }
 
 int64_t FakeVolume::DataBytes() {
@@ -500,6 +506,24 @@ void FakeVolume::MapExtent(const InodeId& file, uint64_t extent, const MapOption
   WriteChanged();
 }
 
+void FakeVolume::MapExtents(const InodeId& file, const std::vector<uint64_t>& extents) {
+  MutexLock lock(&mutex_);
+  OwnLeaf(file);
+  Inode& inode = Find(file);
+  int64_t at = EndOf(file);
+  for (const uint64_t address : extents) {
+    Extent& extent = FindExtent(address);
+    inode.mappings[at] = {.extent = address, .blocks = extent.data.count()};
+    extent.places.insert({file, at});
+    extent.used = true;
+    extent.changed = true;
+    at += extent.data.count();
+  }
+  inode.item.size = static_cast<uint64_t>(at * block_);
+  WriteInode(file);
+  WriteChanged();
+}
+
 uint64_t FakeVolume::Append(const InodeId& file, const Blocks& blocks) {
   MutexLock lock(&mutex_);
   const uint64_t extent = NewExtent(blocks, {.checksums = !Find(file).nodatasum});
@@ -558,6 +582,11 @@ uint64_t FakeVolume::Overwrite(const InodeId& file, int64_t at, const Blocks& bl
   Map(file, at, {.extent = extent, .blocks = blocks.count()});
   WriteChanged();
   return extent;
+}
+
+void FakeVolume::AddForeignReference(uint64_t extent, const InodeId& owner, int64_t at) {
+  MutexLock lock(&mutex_);
+  FindExtent(extent).foreign.push_back({owner, static_cast<uint64_t>(at * block_)});
 }
 
 uint64_t FakeVolume::BlockAt(const InodeId& file, int64_t at) {

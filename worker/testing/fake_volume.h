@@ -58,7 +58,7 @@ class FakeVolume final : public Volume {
     uint64_t generation = 0;  // 0: the running one
     bool checksums = true;
     uint8_t compression = 0;
-    Blocks data;  // unpacked, if compressed
+    Blocks data = {};  // unpacked, if compressed
     // Count of the extent item; negative: as many leaves as refer to it.
     int64_t references = -1;
   };
@@ -132,6 +132,8 @@ class FakeVolume final : public Volume {
   };
   // Lets part of a file refer to (part of) an extent. The file grows if need be.
   void MapExtent(const InodeId& file, uint64_t extent, const MapOptions& options);
+  // Whole extents, one behind the other from the file's end on.
+  void MapExtents(const InodeId& file, const std::vector<uint64_t>& extents);
   // A new extent at the end of the file. Returns its address.
   uint64_t Append(const InodeId& file, const Blocks& blocks);
   uint64_t AppendCompressed(const InodeId& file, const Blocks& data, const Blocks& disk,
@@ -144,12 +146,16 @@ class FakeVolume final : public Volume {
   // As write(2) does: a new extent replaces what was there. Returns its address.
   uint64_t Overwrite(const InodeId& file, int64_t at, const Blocks& blocks);
 
+  // A reference from something that is no subvolume: the space cache, a balance.
+  void AddForeignReference(uint64_t extent, const InodeId& owner, int64_t at);
+
   // What a reader of the file sees.
   Blocks Contents(const InodeId& file);
   // Addresses of the extents of the file in file order, holes left out, repeats joined.
   std::vector<uint64_t> ExtentsOf(const InodeId& file);
   int64_t SizeOf(const InodeId& file);
   bool ExtentExists(uint64_t address);  // in the extent tree
+  Blocks DiskOf(uint64_t address);      // blocks of an extent that exists
   int64_t DataBytes();                  // on disk, of the extent tree
   void SetSpace(const SpaceInfo& space);
 
@@ -181,11 +187,12 @@ class FakeVolume final : public Volume {
     InodeId source;
     int64_t offset = 0;
     int64_t length = 0;
-    std::vector<Destination> destinations;
+    std::vector<Destination> destinations = {};
   };
   // Before the call does anything. `number` counts from 0.
   void BeforeDedupe(std::function<void(const DedupeCall& call, size_t number)> hook);
   void BeforeCommit(std::function<void()> hook);
+  void AfterOpen(std::function<void(const InodeId& file)> hook);
   // After References has looked, before it answers.
   void AfterReferences(std::function<void(uint64_t address)> hook);
 
@@ -236,9 +243,10 @@ class FakeVolume final : public Volume {
     uint64_t generation = 0;
     uint8_t compression = 0;
     int64_t fixed_references = -1;
-    std::set<std::pair<InodeId, int64_t>> places;  // (file, offset in blocks)
-    bool used = false;                             // something referred to it once
-    bool changed = false;                          // its item is written by the next commit
+    std::set<std::pair<InodeId, int64_t>> places = {};  // (file, offset in blocks)
+    std::vector<RawReference> foreign = {};
+    bool used = false;     // something referred to it once
+    bool changed = false;  // its item is written by the next commit
   };
   // Part of a file: blocks [begin, begin + blocks).
   struct Mapping {
@@ -249,8 +257,8 @@ class FakeVolume final : public Volume {
   };
   struct Inode {
     InodeItem item;
-    std::vector<InodeLink> links;
-    std::map<int64_t, Mapping> mappings;
+    std::vector<InodeLink> links = {};
+    std::map<int64_t, Mapping> mappings = {};
     uint64_t leaf = 0;  // equal for files that share metadata
     bool nodatasum = false;
     bool swapfile = false;
@@ -324,6 +332,7 @@ class FakeVolume final : public Volume {
   std::chrono::microseconds dedupe_delay_ ABSL_GUARDED_BY(mutex_){0};
   std::function<void(const DedupeCall&, size_t)> before_dedupe_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> before_commit_ ABSL_GUARDED_BY(mutex_);
+  std::function<void(const InodeId&)> after_open_ ABSL_GUARDED_BY(mutex_);
   std::function<void(uint64_t)> after_references_ ABSL_GUARDED_BY(mutex_);
 
   std::vector<DedupeCall> calls_ ABSL_GUARDED_BY(mutex_);

@@ -43,9 +43,11 @@ class FakeVolume::File final : public OpenFile {
     const int64_t size = static_cast<int64_t>(inode->second.item.size);
     const int64_t bytes =
         std::clamp<int64_t>(size - offset, 0, static_cast<int64_t>(buffer.size()));
-    for (int64_t i = 0; i < bytes; ++i) {
-      const uint64_t number = volume_.BlockAt(id_, (offset + i) / volume_.block_);
-      buffer[i] = static_cast<char>(number >> (8 * ((offset + i) % 8)));
+    const int64_t block = volume_.block_;
+    for (int64_t at = 0; at < bytes;) {
+      const uint64_t number = volume_.BlockAt(id_, (offset + at) / block);
+      const int64_t end = std::min(bytes, ((offset + at) / block + 1) * block - offset);
+      for (; at < end; ++at) buffer[at] = static_cast<char>(number >> (8 * ((offset + at) % 8)));
     }
     volume_.Cache(id_, offset, bytes);
     return bytes;
@@ -105,6 +107,7 @@ absl::Status FakeVolume::Search(const TreeRange& range,
         const std::string& body = item->second.body;
         bytes += 32 + static_cast<int64_t>(body.size());
         if (!batch.empty() && bytes > range.buffer_bytes) break;
+        if (range.item_count > 0 && batch.size() == range.item_count) break;
         batch.emplace_back(item->first.second, std::vector<char>(body.begin(), body.end()));
       }
       items_read_[range.tree] += static_cast<int64_t>(batch.size());
@@ -136,6 +139,8 @@ absl::StatusOr<std::vector<RawReference>> FakeVolume::References(uint64_t addres
       if (busy_.count(file) > 0) ++reference_clashes_;
       references.push_back({.file = file, .file_offset = static_cast<uint64_t>(at * block_)});
     }
+    references.insert(references.end(), extent->second.foreign.begin(),
+                      extent->second.foreign.end());
     hook = after_references_;
   }
   if (static_cast<int64_t>(references.size()) > reference_max) {
@@ -146,6 +151,7 @@ absl::StatusOr<std::vector<RawReference>> FakeVolume::References(uint64_t addres
 }
 
 absl::StatusOr<std::unique_ptr<OpenFile>> FakeVolume::Open(const InodeId& file) {
+  std::function<void(const InodeId&)> hook;
   {
     MutexLock lock(&mutex_);
     if (const auto error = open_errors_.find(file); error != open_errors_.end()) {
@@ -157,7 +163,9 @@ absl::StatusOr<std::unique_ptr<OpenFile>> FakeVolume::Open(const InodeId& file) 
         inode == inodes_.end() || inode->second.item.link_count == 0) {
       return absl::NotFoundError("stale handle");
     }
+    hook = after_open_;
   }
+  if (hook) hook(file);
   return std::make_unique<File>(*this, file);
 }
 
@@ -300,7 +308,7 @@ absl::StatusOr<int64_t> FakeVolume::Commit() {
   MutexLock lock(&mutex_);
   ++commits_;
   for (auto extent = extents_.begin(); extent != extents_.end();) {
-    if (!extent->second.used || !extent->second.places.empty()) {
+    if (!extent->second.used || !extent->second.places.empty() || !extent->second.foreign.empty()) {
       ++extent;
       continue;
     }
@@ -374,6 +382,11 @@ void FakeVolume::BeforeDedupe(std::function<void(const DedupeCall& call, size_t 
 void FakeVolume::BeforeCommit(std::function<void()> hook) {
   MutexLock lock(&mutex_);
   before_commit_ = std::move(hook);
+}
+
+void FakeVolume::AfterOpen(std::function<void(const InodeId& file)> hook) {
+  MutexLock lock(&mutex_);
+  after_open_ = std::move(hook);
 }
 
 void FakeVolume::AfterReferences(std::function<void(uint64_t address)> hook) {

@@ -71,7 +71,9 @@ struct ScopedVolume {
   }
   // The head of `query` lies in `place`, whose block `delta_blocks` is block 0 of the query.
   Group InsideGroup(uint64_t query, uint64_t place, int64_t delta_blocks) {
-    return {.members = {Member(query), Member(place, false, delta_blocks)}};
+    Group group = GroupOf({query});
+    group.members.push_back(Member(place, false, delta_blocks));
+    return group;
   }
 };
 

@@ -1,0 +1,209 @@
+// What only a disk can get wrong; the rest is OrderedStoreContract.
+
+#include "coordinator/rocks_store.h"
+
+#include <sys/mount.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "common/testing/temp_dir.h"
+#include "coordinator/testing/ordered_store_contract.h"
+
+namespace onefold::index {
+namespace {
+
+// A store together with its directory.
+class RocksStoreInTempDir final : public OrderedStore {
+ public:
+  RocksStoreInTempDir() {
+    auto store = OpenRocksStore(directory_.path(), {});
+    CHECK(store.ok());
+    store_ = *std::move(store);
+  }
+  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
+    return store_->NewCursor(access);
+  }
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    return store_->Get(key);
+  }
+  absl::Status Write(const RowBatch& batch) override { return store_->Write(batch); }
+  absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
+    return store_->DropRange(begin, end);
+  }
+  absl::Status Compact() override { return store_->Compact(); }
+
+ private:
+  const TempDir directory_;
+  std::unique_ptr<OrderedStore> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Rocks, OrderedStoreContract,
+                         ::testing::Values([] { return std::make_unique<RocksStoreInTempDir>(); }));
+
+std::string Key(int i) { return absl::StrCat("E", std::string(4, '\1'), 10000000 + i); }
+
+RowBatch Batch(int begin, int end) {
+  RowBatch batch;
+  for (int i = begin; i < end; ++i) batch.Put(Key(i), absl::StrCat("value ", i));
+  return batch;
+}
+
+constexpr int kBig = static_cast<int>(kIngestRowsMin);
+
+class RocksStoreTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<OrderedStore>> Open() { return OpenRocksStore(path(), {}); }
+  std::string path() const { return directory_.path(); }
+
+  // What a crash would leave: the files as they are now, while the store is open.
+  void CopyTo(const std::string& target) {
+    std::filesystem::copy(path(), target, std::filesystem::copy_options::recursive);
+  }
+
+  TempDir directory_;
+};
+
+// An acknowledgement means durable, whichever way the batch took.
+TEST_F(RocksStoreTest, WrittenBatchesSurviveACrash) {
+  auto store = Open();
+  ASSERT_THAT(store, IsOk());
+  ASSERT_THAT((*store)->Write(Batch(0, 10)), IsOk());
+  ASSERT_THAT((*store)->Write(Batch(10, 10 + kBig)), IsOk());
+  ASSERT_THAT((*store)->Write(Batch(5, 7)), IsOk());
+  const TempDir crashed;
+  CopyTo(crashed.path() + "/copy");
+
+  auto copy = OpenRocksStore(crashed.path() + "/copy", {});
+  ASSERT_THAT(copy, IsOk());
+  EXPECT_EQ(RowsWith(**copy, "E").size(), static_cast<size_t>(10 + kBig));
+}
+
+TEST_F(RocksStoreTest, LeftoversOfACrashAreRemoved) {
+  ASSERT_THAT(Open(), IsOk());
+  std::filesystem::create_directory(path() + "/incoming");
+  std::ofstream(path() + "/incoming/7-E.sst") << "half a table";
+  ASSERT_THAT(Open(), IsOk());
+  EXPECT_TRUE(std::filesystem::is_empty(path() + "/incoming"));
+}
+
+TEST_F(RocksStoreTest, SpaceOfDeletedRowsIsGivenBack) {
+  const auto bytes = [&] {
+    uintmax_t sum = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+      if (entry.is_regular_file()) sum += entry.file_size();
+    }
+    return sum;
+  };
+  auto store = Open();
+  ASSERT_THAT(store, IsOk());
+  const int count = 8 * kBig;
+  ASSERT_THAT((*store)->Write(Batch(0, count)), IsOk());
+  RowBatch deletions;
+  for (int i = 0; i < count; ++i) deletions.Delete(Key(i));
+  ASSERT_THAT((*store)->Write(deletions), IsOk());
+  const uintmax_t before = bytes();
+  ASSERT_THAT((*store)->Compact(), IsOk());
+  EXPECT_LT(bytes(), before / 4);
+}
+
+// Flips bytes in all table files.
+void Damage(const std::string& directory) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (int at = 100; at < 4000; at += 50) {
+      file.seekp(at);
+      file.put('\x55');
+    }
+  }
+}
+
+// Damage that is met while reading is remembered: the next start rebuilds instead of failing again.
+TEST_F(RocksStoreTest, DamageMetWhileReadingIsRemembered) {
+  {
+    auto store = Open();
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, kBig)), IsOk());
+  }
+  Damage(path());
+  {
+    auto store = Open();
+    ASSERT_THAT(store, IsOk());
+    EXPECT_THAT((*store)->Get(Key(1)), HasCode(absl::StatusCode::kDataLoss));
+  }
+  EXPECT_THAT(Open(), HasCode(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(RocksStoreTest, CutFilesAreDamage) {
+  {
+    auto store = Open();
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, kBig)), IsOk());
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(path())) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("MANIFEST")) std::filesystem::resize_file(entry, entry.file_size() / 2);
+    if (name == "CURRENT") std::filesystem::resize_file(entry, 0);
+  }
+  EXPECT_THAT(Open(), HasCode(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(RocksStoreTest, MissingTableIsDamage) {
+  {
+    auto store = Open();
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, kBig)), IsOk());
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(path())) {
+    if (entry.path().extension() == ".sst") std::filesystem::remove(entry);
+  }
+  EXPECT_THAT(Open(), HasCode(absl::StatusCode::kDataLoss));
+}
+
+// A filesystem of 2 MiB; skipped where mounting is not allowed.
+class RocksStoreFullDiskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    mounted_ = mount("tmpfs", path().c_str(), "tmpfs", 0, "size=2m") == 0;
+    if (!mounted_) GTEST_SKIP() << "mounting a small filesystem: " << std::strerror(errno);
+  }
+  void TearDown() override {
+    if (mounted_) umount(path().c_str());
+  }
+  std::string path() const { return directory_.path(); }
+  std::string ballast() const { return path() + "/ballast"; }
+
+  const TempDir directory_;
+  bool mounted_ = false;
+};
+
+// It must be named, whichever way the batch took, and leave what was there whole.
+TEST_F(RocksStoreFullDiskTest, IsReportedAndHarmsNothing) {
+  const auto full = HasCode(absl::StatusCode::kResourceExhausted);
+  {
+    auto store = OpenRocksStore(path(), {});
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, 100)), IsOk());
+    std::ofstream(ballast()) << std::string(1900000, 'x');
+
+    const absl::Status ingested = (*store)->Write(Batch(1000, 1000 + 4 * kBig));
+    EXPECT_THAT(ingested, full);
+    EXPECT_THAT(std::string(ingested.message()), ::testing::HasSubstr(path()));
+    absl::Status logged;
+    for (int i = 0; i < 50 && logged.ok(); ++i) logged = (*store)->Write(Batch(100, 4000));
+    EXPECT_THAT(logged, full);
+    EXPECT_THAT((*store)->Write(Batch(100, 200)), full);
+    EXPECT_THAT((*store)->Get(Key(5)), IsOkAndHolds(::testing::Ne(std::nullopt)));
+  }
+  std::filesystem::remove(ballast());
+  auto store = OpenRocksStore(path(), {});
+  ASSERT_THAT(store, IsOk());
+  EXPECT_GE(RowsWith(**store, "E").size(), 100u);
+  EXPECT_THAT((*store)->Write(Batch(0, 4 * kBig)), IsOk());
+}
+
+}  // namespace
+}  // namespace onefold::index
