@@ -172,7 +172,7 @@ class DedupeCommand {
     const auto nothing = [&] {
       return absl::FailedPreconditionError(
           absl::StrCat("there is no run to repeat in ", Escape(state_directory_),
-                       ": say what to dedupe, for example: onefold dedupe /srv/data"));
+                       ": give a PATH, for example: onefold dedupe /srv/data"));
     };
     // A state directory is not made only to find that it is empty.
     struct stat status;
@@ -355,7 +355,9 @@ class DedupeCommand {
     } else if (outcome != RunOutcome::kRefused) {
       printed = WriteAll(STDOUT_FILENO, SummaryText(summary_, arguments_.verbosity));
     }
-    if (!arguments_.json) WriteAll(STDERR_FILENO, ProblemText(summary_, arguments_.verbosity));
+    if (arguments_.progress != ProgressMode::kJson) {  // then stderr holds objects only
+      WriteAll(STDERR_FILENO, ProblemText(summary_, arguments_.verbosity));
+    }
     if (outcome == RunOutcome::kRefused) {
       WriteAll(STDERR_FILENO, absl::StrCat("onefold: ", EscapeText(summary_.message), "\n"));
     }

@@ -19,7 +19,7 @@ absl::Status AnchorMatcher::MatchExtent(const Extent& extent) {
 
 absl::Status AnchorMatcher::MatchAnchor(const Extent& extent, const Anchor& anchor,
                                         std::set<MatchKey>& matches) {
-  if (anchors_ == nullptr) anchors_ = store_.NewCursor(OrderedStore::Access::kLookup);
+  if (anchors_ == nullptr) anchors_ = store_.LookUp();
   for (anchors_->Seek(KeyPrefix(Kind::kAnchor, volume_, anchor.digest));
        anchors_->Valid() && matches.size() < kPlacesPerHeadMax; anchors_->Next()) {
     ASSIGN_OR_RETURN(const AnchorKey place, ParseAnchorKey(anchors_->key()));

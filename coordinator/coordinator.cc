@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/coordinator_service.h"
@@ -92,11 +91,9 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) override {
-    const std::string key_prefix = index::RecordKey(prefix);
-    const auto rows = state_->NewCursor(OrderedStore::Access::kWalk);
+    const auto rows = state_->Walk(index::RecordKey(prefix));
     std::vector<std::string> names;
-    for (rows->Seek(key_prefix); rows->Valid() && absl::StartsWith(rows->key(), key_prefix);
-         rows->Next()) {
+    for (; rows->Valid(); rows->Next()) {
       names.emplace_back(rows->key().substr(index::kRecordPrefix.size()));
     }
     RETURN_IF_ERROR(rows->status());
@@ -124,12 +121,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   umask(077);
   RETURN_IF_ERROR(index::MakeStateDirectory(options.state_directory));
   // All is looked at before anything is changed.
-  RETURN_IF_ERROR(
-      index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat));
-  RETURN_IF_ERROR(
-      index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
-  ASSIGN_OR_RETURN(index::DirectoryLock lock,
-                   index::DirectoryLock::Take(options.state_directory));
+  RETURN_IF_ERROR(index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat));
+  RETURN_IF_ERROR(index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
+  ASSIGN_OR_RETURN(index::DirectoryLock lock, index::DirectoryLock::Take(options.state_directory));
 
   ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));
   std::vector<std::string> warnings;

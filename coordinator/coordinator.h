@@ -32,20 +32,21 @@ class Coordinator {
 
   // Opens or creates the state directory. `clock` must outlive the coordinator.
   //
-  // FAILED_PRECONDITION  another process holds it (the message has its pid), or `index` or `state` is
+  // FAILED_PRECONDITION  another process holds it (the message has its pid), or `index` or `state`
+  // is
   //                      foreign (has no format file of ours) or of a newer format: nothing was
   //                      touched; the message says what to do.
   // RESOURCE_EXHAUSTED   disk full; PERMISSION_DENIED etc.: the message names the path.
-  // An index of ours that does not open is renamed `index.damaged-<UTC time>` and a new one is made;
-  // `warnings()` tells.
+  // An index of ours that does not open is renamed `index.damaged-<UTC time>` and a new one is
+  // made; `warnings()` tells.
   //
   // Sets the umask of the process to 077: RocksDB has no other way to keep its files private.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Open(const Options& options, Clock& clock);
 
   virtual ~Coordinator() = default;
 
-  // The onefold.v1.CoordinatorService, for grpc::ServerBuilder::RegisterService. Lives as long as the
-  // coordinator.
+  // The onefold.v1.CoordinatorService, for grpc::ServerBuilder::RegisterService. Lives as long as
+  // the coordinator.
   virtual grpc::Service& service() = 0;
 
   // Sentences for people about what was noticed while opening.

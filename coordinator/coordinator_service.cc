@@ -31,8 +31,8 @@ absl::Status CheckSync(const v1::SyncRequest& request) {
 
 }  // namespace
 
-absl::StatusOr<CoordinatorService::Admission> CoordinatorService::AdmitFacts(
-    const v1::Lease& lease, uint64_t incarnation) {
+absl::StatusOr<CoordinatorService::Admission> CoordinatorService::AdmitFacts(const v1::Lease& lease,
+                                                                             uint64_t incarnation) {
   ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseUuid(lease.volume_uuid()));
   Volume* volume = volumes_.Find(uuid);
   if (volume == nullptr) {
@@ -81,8 +81,7 @@ absl::Status CoordinatorService::SyncVolume(const std::string& worker, const v1:
     if (grant) {
       const VolumeBook::Shape shape{.block_bytes = state.block_bytes(),
                                     .checksum_kind = state.checksum_kind()};
-      ASSIGN_OR_RETURN(volume,
-                       volumes_.FindOrMake(uuid, shape, state.filesystem_generation()));
+      ASSIGN_OR_RETURN(volume, volumes_.FindOrMake(uuid, shape, state.filesystem_generation()));
       const Circumstances now{.scope_digest = state.scope_digest(),
                               .subvolume_set_digest = state.subvolume_set_digest(),
                               // Once for each lease: a worker may sync while it works.

@@ -27,10 +27,9 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
                              v1::GetAssignmentResponse* response) override;
   grpc::Status Sync(grpc::ServerContext* context, const v1::SyncRequest* request,
                     v1::SyncResponse* response) override;
-  grpc::Status UploadExtents(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<v1::UploadExtentsResponse, v1::UploadExtentsRequest>* stream)
-      override;
+  grpc::Status UploadExtents(grpc::ServerContext* context,
+                             grpc::ServerReaderWriter<v1::UploadExtentsResponse,
+                                                      v1::UploadExtentsRequest>* stream) override;
   grpc::Status ListIncompleteExtents(
       grpc::ServerContext* context, const v1::ListIncompleteExtentsRequest* request,
       grpc::ServerWriter<v1::ListIncompleteExtentsResponse>* writer) override;
@@ -41,10 +40,9 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
       grpc::ServerReaderWriter<v1::UploadHitsResponse, v1::UploadHitsRequest>* stream) override;
   grpc::Status FetchPlan(grpc::ServerContext* context, const v1::FetchPlanRequest* request,
                          grpc::ServerWriter<v1::FetchPlanResponse>* writer) override;
-  grpc::Status ReportResults(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<v1::ReportResultsResponse, v1::ReportResultsRequest>* stream)
-      override;
+  grpc::Status ReportResults(grpc::ServerContext* context,
+                             grpc::ServerReaderWriter<v1::ReportResultsResponse,
+                                                      v1::ReportResultsRequest>* stream) override;
 
  private:
   using UploadStream =

@@ -255,8 +255,9 @@ TEST_F(CoordinatorServiceTest, HeadsHitsAndInsidePlan) {
 TEST_F(CoordinatorServiceTest, SweepRemovesWhatIsGone) {
   ASSERT_THAT(Sync(), IsOk());
   Scan({File(100, 8, 1), File(200, 8, 2)});
-  EXPECT_THAT(Upload({BeginUpload(v1::UPLOAD_KIND_SWEEP, 0), Batch({File(200, 8, 2)}), EndUpload()}),
-              IsOk());
+  EXPECT_THAT(
+      Upload({BeginUpload(v1::UPLOAD_KIND_SWEEP, 0), Batch({File(200, 8, 2)}), EndUpload()}),
+      IsOk());
   EXPECT_EQ(uploaded_.deleted_count(), 1);
   EXPECT_EQ(uploaded_.extent_count(), 1);
 }

@@ -69,9 +69,9 @@ absl::Status ExtentLedger::Erase(const IndexedExtent& indexed) {
     batch_.Delete(EncodeKey(volume_, row.key));
   }
   for (const Anchor& anchor : extent.anchors) {
-    batch_.Delete(EncodeKey(volume_, AnchorKey{.digest = anchor.digest,
-                                               .address = extent.address,
-                                               .offset = anchor.offset}));
+    batch_.Delete(EncodeKey(
+        volume_,
+        AnchorKey{.digest = anchor.digest, .address = extent.address, .offset = anchor.offset}));
   }
   if (!extent.complete()) batch_.Delete(AddressKey(Kind::kIncomplete, volume_, extent.address));
   CountExtent(extent, -1);
@@ -82,10 +82,9 @@ absl::Status ExtentLedger::Erase(const IndexedExtent& indexed) {
 
 absl::Status ExtentLedger::Settle(const IndexedExtent& extent, v1::Outcome outcome,
                                   v1::Holder holder) {
+  if (outcome == v1::OUTCOME_FREED || outcome == v1::OUTCOME_GONE) return Erase(extent);
+  if (!extent.extent.complete()) return absl::OkStatus();  // no plan ever named it
   switch (outcome) {
-    case v1::OUTCOME_FREED:
-    case v1::OUTCOME_GONE:
-      return Erase(extent);
     case v1::OUTCOME_KEPT:
       RETURN_IF_ERROR(DropOutcome(extent.extent));
       Keep(extent);
@@ -93,8 +92,7 @@ absl::Status ExtentLedger::Settle(const IndexedExtent& extent, v1::Outcome outco
     case v1::OUTCOME_PINNED:
     case v1::OUTCOME_OUT_OF_SCOPE:
       return Hold(extent, {.outcome = outcome, .holder = holder, .length = extent.extent.length});
-    case v1::OUTCOME_RETRY:
-      return Retry(extent);
+    case v1::OUTCOME_RETRY: return Retry(extent);
     default: {  // DIFFERS, NO_PARTNER: nothing to remember but that it is answered
       RETURN_IF_ERROR(DropOutcome(extent.extent));
       LeaveQueue(extent);
@@ -122,8 +120,7 @@ void ExtentLedger::Unqueue(uint64_t address) {
 
 void ExtentLedger::Keep(const IndexedExtent& indexed) {
   if (indexed.waiting && !indexed.waiting->whole_answered) {
-    PutWaiting(indexed.extent.address,
-               {.whole_answered = true, .epoch = indexed.waiting->epoch});
+    PutWaiting(indexed.extent.address, {.whole_answered = true, .epoch = indexed.waiting->epoch});
   }
   if (!indexed.extent.kept) {
     Extent kept = indexed.extent;
@@ -147,7 +144,6 @@ absl::Status ExtentLedger::Hold(const IndexedExtent& indexed, const OutcomeRow& 
 }
 
 absl::Status ExtentLedger::Retry(const IndexedExtent& indexed) {
-  if (!indexed.extent.complete()) return absl::OkStatus();
   RETURN_IF_ERROR(DropOutcome(indexed.extent));
   PutWaiting(indexed.extent.address, {.epoch = record_.queue().epoch()});
   AddToQueue(IsQueued(record_.queue(), indexed) ? 0 : 1, indexed.waiting ? 0 : 1);
@@ -172,7 +168,7 @@ absl::Status ExtentLedger::DropOutcome(const Extent& extent) {
 
 absl::Status ExtentLedger::DropMatches(uint64_t query) {
   if (!record_.has_matches()) return absl::OkStatus();
-  if (matches_ == nullptr) matches_ = store_.NewCursor(OrderedStore::Access::kLookup);
+  if (matches_ == nullptr) matches_ = store_.LookUp();
   const std::string prefix = KeyPrefix(Kind::kMatch, volume_, query);
   for (matches_->Seek(prefix); matches_->Valid(); matches_->Next()) batch_.Delete(matches_->key());
   return matches_->status();

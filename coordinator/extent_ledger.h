@@ -1,5 +1,6 @@
-// ExtentLedger: adds and removes extents with all rows that derive from them, and keeps the counters
-// of the volume's record in step. It is the only code that knows which rows belong to an extent.
+// ExtentLedger: adds and removes extents with all rows that derive from them, and keeps the
+// counters of the volume's record in step. It is the only code that knows which rows belong to an
+// extent.
 //
 // One ledger serves one Volume::Update. Not thread-safe.
 

@@ -31,12 +31,13 @@ constexpr size_t kDigestsPerPortion = 65536;
 
 // Cursors and record of one Volume::Update.
 struct HeadMatcher::Step {
-  Step(const OrderedStore& store, VolumeRecord& record, RowBatch& batch,
-       OrderedStore::Access access)
+  // `dense`: there are many heads to find, close to each other.
+  Step(const OrderedStore& store, VolumeRecord& record, RowBatch& batch, bool dense)
       : record(record),
         batch(batch),
-        heads(store, access),
-        matches(store.NewCursor(OrderedStore::Access::kLookup)) {}
+        heads(dense ? SortedReader(store, KeyPrefix(Kind::kFingerprint, volume()))
+                    : SortedReader(store)),
+        matches(store.LookUp()) {}
 
   VolumeNumber volume() const { return NumberOf(record); }
   bool full() const { return batch.size() >= kRowsPerStep; }
@@ -106,14 +107,12 @@ absl::StatusOr<std::vector<HeadMatcher::Place>> HeadMatcher::PlacesOf(std::vecto
 
 // Digests that are the head of extents that differ as a whole.
 absl::StatusOr<std::vector<uint64_t>> HeadMatcher::SharedHeads(std::string& next) {
-  const std::string prefix = KeyPrefix(Kind::kFingerprint, NumberOf(volume_.Record()));
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  const auto rows = store_.Walk(KeyPrefix(Kind::kFingerprint, NumberOf(volume_.Record())));
+  if (!next.empty()) rows->Seek(std::exchange(next, ""));
   std::vector<uint64_t> digests;
   FingerprintKey last;
   uint64_t last_whole = 0;
-  rows->Seek(next.empty() ? prefix : next);
-  next.clear();
-  for (; rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+  for (; rows->Valid(); rows->Next()) {
     ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
     if (key.digest != last.digest && digests.size() >= kDigestsPerPortion) {
       next = std::string(rows->key());
@@ -134,13 +133,11 @@ absl::StatusOr<std::vector<uint64_t>> HeadMatcher::SharedHeads(std::string& next
 // Heads of waiting extents.
 absl::StatusOr<std::vector<uint64_t>> HeadMatcher::WaitingHeads(std::string& next) {
   const VolumeNumber volume = NumberOf(volume_.Record());
-  const std::string prefix = KeyPrefix(Kind::kWaiting, volume);
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  const auto rows = store_.Walk(KeyPrefix(Kind::kWaiting, volume));
+  if (!next.empty()) rows->Seek(std::exchange(next, ""));
   ExtentReader extents(store_, volume, /*with_waiting=*/false);
   std::vector<uint64_t> digests;
-  rows->Seek(next.empty() ? prefix : next);
-  next.clear();
-  for (; rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+  for (; rows->Valid(); rows->Next()) {
     if (digests.size() >= kDigestsPerPortion) {
       next = std::string(rows->key());
       break;
@@ -157,14 +154,13 @@ absl::StatusOr<std::vector<uint64_t>> HeadMatcher::WaitingHeads(std::string& nex
 
 // `places` are sorted by digest. Goes on from batch to batch, within one digest too.
 absl::Status HeadMatcher::MatchDigests(absl::Span<const Place> places) {
-  const bool dense = static_cast<int64_t>(places.size()) * kRowsPerLookUp >
-                     volume_.Record().head_count();
-  const auto access = dense ? OrderedStore::Access::kWalk : OrderedStore::Access::kLookup;
+  const bool dense =
+      static_cast<int64_t>(places.size()) * kRowsPerLookUp > volume_.Record().head_count();
   size_t begin = 0;
   uint64_t next_query = 0;
   while (begin < places.size()) {
     RETURN_IF_ERROR(volume_.Update(incarnation_, [&](VolumeRecord& record, RowBatch& batch) {
-      Step step(store_, record, batch, access);
+      Step step(store_, record, batch, dense);
       while (begin < places.size() && !step.full()) {
         size_t end = begin;
         while (end < places.size() && places[end].digest == places[begin].digest) ++end;
@@ -185,8 +181,8 @@ struct HeadMatcher::DigestPlaces {
   std::vector<Place> largest;
 };
 
-// Matches all queries of one digest from `next_query` on. Sets `next_query` to where to go on when the
-// step is full, else to 0.
+// Matches all queries of one digest from `next_query` on. Sets `next_query` to where to go on when
+// the step is full, else to 0.
 absl::Status HeadMatcher::MatchDigest(Step& step, absl::Span<const Place> hits,
                                       uint64_t& next_query) {
   ASSIGN_OR_RETURN(const DigestPlaces found, FindPlaces(step, hits));

@@ -2,8 +2,8 @@
 //
 // The heads of all extents are the queries. Places come from three sources: windows of extents that
 // met the filter of heads, extents whose own heads are equal, and anchors (anchor_matcher.h). All
-// places of one head are considered together; each query keeps the largest kPlacesPerHeadMax of them,
-// leaves out itself and what is equal to it as a whole (found that way), and counts the rest.
+// places of one head are considered together; each query keeps the largest kPlacesPerHeadMax of
+// them, leaves out itself and what is equal to it as a whole (found that way), and counts the rest.
 //
 // Not thread-safe.
 
@@ -43,11 +43,12 @@ class HeadMatcher {
   HeadMatcher(const OrderedStore& store, Volume& volume, uint64_t incarnation)
       : store_(store), volume_(volume), incarnation_(incarnation) {}
 
-  // Matches windows with the heads in the index. Those of extents that are gone are ignored. Durable
-  // when it returns.
+  // Matches windows with the heads in the index. Those of extents that are gone are ignored.
+  // Durable when it returns.
   absl::Status MatchHits(std::vector<Hit> hits);
 
-  // Matches extents whose heads are equal: all of them, or only those that involve a waiting extent.
+  // Matches extents whose heads are equal: all of them, or only those that involve a waiting
+  // extent.
   absl::Status MatchEqualHeads(bool all);
 
   const Counts& counts() const { return counts_; }
@@ -72,8 +73,8 @@ class HeadMatcher {
 
   static Place PlaceOfHead(const FingerprintKey& key, const Fingerprint& head);
   absl::StatusOr<std::vector<Place>> PlacesOf(std::vector<Hit> hits);
-  // Each returns a portion of ascending digests from the key `next` on, and sets it for the one after
-  // or clears it.
+  // Each returns a portion of ascending digests from the key `next` on, and sets it for the one
+  // after or clears it.
   absl::StatusOr<std::vector<uint64_t>> SharedHeads(std::string& next);
   absl::StatusOr<std::vector<uint64_t>> WaitingHeads(std::string& next);
   absl::Status MatchDigests(absl::Span<const Place> places);

@@ -1,7 +1,8 @@
 // HitUpload: gathers windows that met the filter of heads and has them matched in large portions:
 // sorted by digest, 64k of them cost little more than a walk over the heads.
 //
-// Not thread-safe. An upload that is destroyed without End leaves matches that are right but not all.
+// Not thread-safe. An upload that is destroyed without End leaves matches that are right but not
+// all.
 
 #ifndef ONEFOLD_COORDINATOR_HIT_UPLOAD_H_
 #define ONEFOLD_COORDINATOR_HIT_UPLOAD_H_

@@ -24,9 +24,15 @@ class IndexModelTest : public IndexFixture {
  protected:
   void Step() {
     switch (Chance(14)) {
-      case 0: case 1: case 2: ScanSome(); break;
+      case 0:
+      case 1:
+      case 2: ScanSome(); break;
       case 3: SweepSome(); break;
-      case 4: case 5: case 6: case 7: case 8: ReportSome(); break;
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8: ReportSome(); break;
       case 9: Plan(PlanKind::kWhole); break;
       case 10: Plan(PlanKind::kInside); break;
       case 11: Chance(3) == 0 ? EndWhole() : EndBoth(Chance(2), Chance(2)); break;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/match.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 
@@ -11,9 +10,8 @@ namespace onefold::index {
 
 absl::StatusOr<Heads> ReadHeads(const OrderedStore& store, const VolumeRecord& record) {
   Heads heads{.filter = HeadFilter::ForHeads(record.head_count())};
-  const std::string prefix = KeyPrefix(Kind::kFingerprint, NumberOf(record));
-  const auto rows = store.NewCursor(OrderedStore::Access::kWalk);
-  for (rows->Seek(prefix); rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+  const auto rows = store.Walk(KeyPrefix(Kind::kFingerprint, NumberOf(record)));
+  for (; rows->Valid(); rows->Next()) {
     ASSIGN_OR_RETURN(const Fingerprint fingerprint, ParseFingerprint(rows->value()));
     if (!fingerprint.head) continue;
     ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
@@ -26,16 +24,12 @@ absl::StatusOr<Heads> ReadHeads(const OrderedStore& store, const VolumeRecord& r
 }
 
 IncompleteReader::IncompleteReader(const OrderedStore& store, VolumeNumber volume)
-    : prefix_(KeyPrefix(Kind::kIncomplete, volume)),
-      rows_(store.NewCursor(OrderedStore::Access::kWalk)),
-      extents_(store, volume, /*with_waiting=*/false) {
-  rows_->Seek(prefix_);
-}
+    : rows_(store.Walk(KeyPrefix(Kind::kIncomplete, volume))),
+      extents_(store, volume, /*with_waiting=*/false) {}
 
 absl::StatusOr<std::vector<Extent>> IncompleteReader::Next(size_t count_max) {
   std::vector<Extent> extents;
-  for (; extents.size() < count_max && rows_->Valid() && absl::StartsWith(rows_->key(), prefix_);
-       rows_->Next()) {
+  for (; extents.size() < count_max && rows_->Valid(); rows_->Next()) {
     ASSIGN_OR_RETURN(const uint64_t address, ParseAddressKey(Kind::kIncomplete, rows_->key()));
     ASSIGN_OR_RETURN(std::optional<IndexedExtent> extent, extents_.Find(address));
     if (extent && !extent->extent.complete()) extents.push_back(std::move(extent->extent));

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,8 +24,8 @@ struct Heads {
 // The heads of all extents of a volume.
 absl::StatusOr<Heads> ReadHeads(const OrderedStore& store, const VolumeRecord& record);
 
-// Extents without complete checksums, by ascending address, as they are when the reader is made. Not
-// thread-safe.
+// Extents without complete checksums, by ascending address, as they are when the reader is made.
+// Not thread-safe.
 class IncompleteReader {
  public:
   IncompleteReader(const OrderedStore& store, VolumeNumber volume);
@@ -35,7 +34,6 @@ class IncompleteReader {
   absl::StatusOr<std::vector<Extent>> Next(size_t count_max);
 
  private:
-  const std::string prefix_;
   const std::unique_ptr<StoreCursor> rows_;
   ExtentReader extents_;
 };

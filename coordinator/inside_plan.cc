@@ -1,13 +1,10 @@
 #include "coordinator/inside_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "common/bytes.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
@@ -57,8 +54,7 @@ class InsidePlan final : public PlanSource {
 absl::Status InsidePlan::OfferAll(PlanSelection& selection) {
   const VolumeRecord record = volume_.Record();
   if (!record.has_matches()) return absl::OkStatus();
-  const std::string prefix = KeyPrefix(Kind::kMatch, NumberOf(record));
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  const auto rows = store_.Walk(KeyPrefix(Kind::kMatch, NumberOf(record)));
   ExtentReader extents(store_, NumberOf(record), /*with_waiting=*/false);
 
   Candidate candidate;  // of the query whose rows go by
@@ -72,7 +68,7 @@ absl::Status InsidePlan::OfferAll(PlanSelection& selection) {
     selection.Offer(candidate);
     return absl::OkStatus();
   };
-  for (rows->Seek(prefix); rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+  for (; rows->Valid(); rows->Next()) {
     if (rows->key().size() == kKeyPrefixBytes) continue;
     ASSIGN_OR_RETURN(const MatchKey key, ParseMatchKey(rows->key()));
     if (key.query != candidate.lead) {
@@ -124,7 +120,7 @@ std::optional<PlanGroup> GroupOf(const QueueRecord& queue, const Candidate& cand
 
 absl::StatusOr<std::vector<PlanGroup>> InsidePlan::LookUp(absl::Span<const Candidate> candidates) {
   const VolumeRecord record = volume_.Record();
-  const auto rows = store_.NewCursor(OrderedStore::Access::kLookup);
+  const auto rows = store_.LookUp();
   std::vector<Query> queries;
   std::vector<uint64_t> addresses;
   for (const Candidate& candidate : candidates) {

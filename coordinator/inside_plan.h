@@ -1,7 +1,7 @@
 // Groups of an extent and the places inside others where its head was found.
 //
-// A match is offered while it is new, that is found since inside plans were last worked through, and
-// whenever the query or the place waits again.
+// A match is offered while it is new, that is found since inside plans were last worked through,
+// and whenever the query or the place waits again.
 
 #ifndef ONEFOLD_COORDINATOR_INSIDE_PLAN_H_
 #define ONEFOLD_COORDINATOR_INSIDE_PLAN_H_

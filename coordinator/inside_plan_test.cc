@@ -43,10 +43,11 @@ TEST_F(InsidePlanTest, OffsetOfTheHeadIsTakenIntoAccount) {
 // A filter lets some windows through that equal no head, and what was deleted may be reported.
 TEST_F(InsidePlanTest, HitsThatAreNoneAreIgnored) {
   ScanFileAndImage();
-  const auto counts = SendHits({{.digest = 0x1234, .address = 5000, .offset = 0},
-                                {.digest = kHead, .address = 100, .offset = 0},     // itself
-                                {.digest = kHead, .address = 777, .offset = 0},     // absent
-                                {.digest = kHead, .address = 5000, .offset = 1000}});  // behind its end
+  const auto counts =
+      SendHits({{.digest = 0x1234, .address = 5000, .offset = 0},
+                {.digest = kHead, .address = 100, .offset = 0},        // itself
+                {.digest = kHead, .address = 777, .offset = 0},        // absent
+                {.digest = kHead, .address = 5000, .offset = 1000}});  // behind its end
   EXPECT_EQ(counts.match_count, 0);
   EXPECT_THAT(Plan(PlanKind::kInside), IsEmpty());
 }

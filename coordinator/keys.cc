@@ -13,9 +13,9 @@ constexpr uint32_t kDeltaBias = uint32_t{1} << 31;
 
 absl::Status CheckKey(absl::string_view key, Kind kind, size_t size) {
   if (key.size() == size && key[0] == static_cast<char>(kind)) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("no key of kind ", std::string(1, static_cast<char>(kind)), ": ",
-                   absl::BytesToHexString(key.substr(0, 40))));
+  return absl::DataLossError(absl::StrCat("no key of kind ",
+                                          std::string(1, static_cast<char>(kind)), ": ",
+                                          absl::BytesToHexString(key.substr(0, 40))));
 }
 
 uint64_t Column(absl::string_view key, size_t at) { return LoadBig64(key.data() + at); }

@@ -2,14 +2,13 @@
 // offsets and lengths count blocks of the volume.
 //
 //   key    := E volume address             an extent
-//           | F volume digest address      an extent with this digest: of all of it, of its head, or both
-//           | A volume digest address offset:4   an anchor of an extent
-//           | I volume address             an extent without complete checksums
-//           | W volume address             an extent that waits for an outcome
-//           | O volume address             an extent whose outcome is reconsidered when things change
-//           | M volume query               how many places of a query were not kept
-//           | M volume query place delta:4 the head of extent `query` lies in extent `place`
-//           | V uuid:16                    a volume
+//           | F volume digest address      an extent with this digest: of all of it, of its head,
+//           or both | A volume digest address offset:4   an anchor of an extent | I volume address
+//           an extent without complete checksums | W volume address             an extent that
+//           waits for an outcome | O volume address             an extent whose outcome is
+//           reconsidered when things change | M volume query               how many places of a
+//           query were not kept | M volume query place delta:4 the head of extent `query` lies in
+//           extent `place` | V uuid:16                    a volume
 //   volume := number:4      address, query, place, digest := 8 bytes
 //   delta  := block of `place` at which block 0 of `query` lies, plus 2^31
 //

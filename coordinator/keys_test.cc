@@ -10,8 +10,8 @@ namespace onefold::index {
 namespace {
 
 constexpr VolumeNumber kVolume = {0x01020304};
-constexpr VolumeUuid kUuid = {{0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab,
-                               0xac, 0xad, 0xae, 0xaf}};
+constexpr VolumeUuid kUuid = {{0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa,
+                               0xab, 0xac, 0xad, 0xae, 0xaf}};
 
 std::string Hex(const std::string& bytes) { return absl::BytesToHexString(bytes); }
 
@@ -24,8 +24,9 @@ TEST(KeysTest, BytesAreFrozen) {
   EXPECT_EQ(Hex(AddressKey(Kind::kOutcome, kVolume, 1)), "4f010203040000000000000001");
   EXPECT_EQ(Hex(EncodeKey(kVolume, FingerprintKey{.digest = 0x2122232425262728, .address = 2})),
             "460102030421222324252627280000000000000002");
-  EXPECT_EQ(Hex(EncodeKey(kVolume, AnchorKey{.digest = 0x3132333435363738, .address = 3, .offset = 4})),
-            "41010203043132333435363738000000000000000300000004");
+  EXPECT_EQ(
+      Hex(EncodeKey(kVolume, AnchorKey{.digest = 0x3132333435363738, .address = 3, .offset = 4})),
+      "41010203043132333435363738000000000000000300000004");
   EXPECT_EQ(Hex(EncodeKey(kVolume, MatchKey{.query = 5, .place = 6, .delta = -1})),
             "4d01020304000000000000000500000000000000067fffffff");
   EXPECT_EQ(Hex(VolumeKey(kUuid)), "56a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");

@@ -1,8 +1,8 @@
-// LeaseBoard decides who works on which volume. It owns no clock, disk or socket: callers pass `now`
-// (Clock::Monotonic) and keep what must outlive a restart.
+// LeaseBoard decides who works on which volume. It owns no clock, disk or socket: callers pass
+// `now` (Clock::Monotonic) and keep what must outlive a restart.
 //
-// Epochs grow with every hand-out. A lease that ran out stays good until somebody else gets one: the
-// epoch alone decides whether a request is stale.
+// Epochs grow with every hand-out. A lease that ran out stays good until somebody else gets one:
+// the epoch alone decides whether a request is stale.
 //
 // Not thread-safe.
 
@@ -33,8 +33,8 @@ class LeaseBoard {
 
   explicit LeaseBoard(Options options) : options_(options) {}
 
-  // Takes over the latest lease of an earlier life. Other workers wait until it must have run out; its
-  // holder, whose process may be a new one too, gets a new epoch.
+  // Takes over the latest lease of an earlier life. Other workers wait until it must have run out;
+  // its holder, whose process may be a new one too, gets a new epoch.
   void Restore(const VolumeUuid& volume, int64_t epoch, const std::string& worker,
                absl::Duration now);
 

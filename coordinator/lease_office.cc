@@ -1,6 +1,5 @@
 #include "coordinator/lease_office.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/state_keys.h"
@@ -17,9 +16,8 @@ absl::StatusOr<std::unique_ptr<LeaseOffice>> LeaseOffice::Open(OrderedStore& sta
 
 absl::Status LeaseOffice::Load() {
   MutexLock lock(&mutex_);
-  const auto rows = state_.NewCursor(OrderedStore::Access::kWalk);
-  for (rows->Seek(kLeasePrefix); rows->Valid() && absl::StartsWith(rows->key(), kLeasePrefix);
-       rows->Next()) {
+  const auto rows = state_.Walk(kLeasePrefix);
+  for (; rows->Valid(); rows->Next()) {
     const std::optional<VolumeUuid> volume = ParseLeaseKey(rows->key());
     storage::v1::LeaseRecord record;
     if (!volume || !record.ParseFromString(std::string(rows->value()))) {
@@ -33,8 +31,7 @@ absl::Status LeaseOffice::Load() {
 absl::StatusOr<std::optional<LeaseBoard::Grant>> LeaseOffice::Acquire(const VolumeUuid& volume,
                                                                       const std::string& worker) {
   MutexLock lock(&mutex_);
-  const std::optional<LeaseBoard::Grant> grant =
-      board_.Acquire(volume, worker, clock_.Monotonic());
+  const std::optional<LeaseBoard::Grant> grant = board_.Acquire(volume, worker, clock_.Monotonic());
   if (!grant || !grant->is_new) return grant;
   storage::v1::LeaseRecord record;
   record.set_epoch(grant->epoch);

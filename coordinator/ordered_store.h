@@ -21,7 +21,7 @@ namespace onefold::index {
 class StoreCursor {
  public:
   virtual ~StoreCursor() = default;
-  // Moves to the first row whose key is not below `key`.
+  // Moves to the first row whose key is not below `key`, if the cursor may visit it.
   virtual void Seek(absl::string_view key) = 0;
   // Requires Valid().
   virtual void Next() = 0;
@@ -37,15 +37,14 @@ class StoreCursor {
 // Thread-safe.
 class OrderedStore {
  public:
-  enum class Access {
-    kWalk,    // many neighbouring rows
-    kLookup,  // after a Seek only rows that share the first kKeyPrefixBytes with the key sought are
-              // visited; then a Seek for what is absent costs no I/O
-  };
-
   virtual ~OrderedStore() = default;
 
-  virtual std::unique_ptr<StoreCursor> NewCursor(Access access) const = 0;
+  // Visits rows whose keys begin with `prefix`; stands at the first of them. For many neighbours.
+  virtual std::unique_ptr<StoreCursor> Walk(absl::string_view prefix) const = 0;
+
+  // After each Seek visits rows that share the first kKeyPrefixBytes with the key sought. Stands
+  // nowhere at first. To seek what is absent costs no I/O.
+  virtual std::unique_ptr<StoreCursor> LookUp() const = 0;
 
   // The value of `key`, or nullopt.
   virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const = 0;

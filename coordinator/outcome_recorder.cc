@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "common/bytes.h"
 #include "common/status_macros.h"
 #include "coordinator/extent_ledger.h"
@@ -32,8 +31,8 @@ absl::Status ApplyResults(const OrderedStore& store, const std::vector<ExtentRes
   return absl::OkStatus();
 }
 
-// Walks all rows of one kind in steps of one batch each. `visit` sees each row once, as it is when its
-// step begins; rows it adds to the batch are written before the next step.
+// Walks all rows of one kind in steps of one batch each. `visit` sees each row once, as it is when
+// its step begins; rows it adds to the batch are written before the next step.
 using VisitRow = absl::FunctionRef<absl::Status(const StoreCursor& row, ExtentLedger& ledger,
                                                 VolumeRecord& record, RowBatch& batch)>;
 absl::Status ForEachRow(const OrderedStore& store, Volume& volume, uint64_t incarnation, Kind kind,
@@ -42,11 +41,10 @@ absl::Status ForEachRow(const OrderedStore& store, Volume& volume, uint64_t inca
   bool more = true;
   while (more) {
     RETURN_IF_ERROR(volume.Update(incarnation, [&](VolumeRecord& record, RowBatch& batch) {
-      const std::string prefix = KeyPrefix(kind, NumberOf(record));
-      const auto rows = store.NewCursor(OrderedStore::Access::kWalk);
+      const auto rows = store.Walk(KeyPrefix(kind, NumberOf(record)));
+      if (!next.empty()) rows->Seek(next);
       ExtentLedger ledger(store, record, batch);
-      for (rows->Seek(next.empty() ? prefix : next);
-           rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+      for (; rows->Valid(); rows->Next()) {
         if (batch.size() >= kRowsPerStep) {
           next = std::string(rows->key());
           return absl::OkStatus();
@@ -78,7 +76,9 @@ absl::Status Unqueue(const OrderedStore& store, Volume& volume, uint64_t incarna
 class QueriesToKeep {
  public:
   QueriesToKeep(const OrderedStore& store, VolumeNumber volume)
-      : volume_(volume), waiting_(store), outcomes_(store) {}
+      : volume_(volume),
+        waiting_(store, KeyPrefix(Kind::kWaiting, volume)),
+        outcomes_(store, KeyPrefix(Kind::kOutcome, volume)) {}
 
   // Queries come in ascending order.
   absl::StatusOr<bool> Contains(uint64_t query) {

@@ -1,6 +1,6 @@
-// Outcomes on their way into the index: results of a batch, the end of a plan, and outcomes that are
-// reconsidered. All functions are atomic in each batch they write, durable when they return, and
-// harmless to repeat. Thread-safe.
+// Outcomes on their way into the index: results of a batch, the end of a plan, and outcomes that
+// are reconsidered. All functions are atomic in each batch they write, durable when they return,
+// and harmless to repeat. Thread-safe.
 
 #ifndef ONEFOLD_COORDINATOR_OUTCOME_RECORDER_H_
 #define ONEFOLD_COORDINATOR_OUTCOME_RECORDER_H_

@@ -1,11 +1,11 @@
 // The order of a plan, and how much of it is held at a time.
 //
-// Best expected gain first, but in classes of a factor of four, and by address within a class: reading
-// nearly in order is worth more than an exact order of gains.
+// Best expected gain first, but in classes of a factor of four, and by address within a class:
+// reading nearly in order is worth more than an exact order of gains.
 //
-// A plan may have more groups than fit in memory. A pass over the index keeps the best ones behind a
-// boundary; the next pass goes on behind the last of them. Positions are boundaries too, so a plan can
-// be resumed anywhere without the coordinator remembering it.
+// A plan may have more groups than fit in memory. A pass over the index keeps the best ones behind
+// a boundary; the next pass goes on behind the last of them. Positions are boundaries too, so a
+// plan can be resumed anywhere without the coordinator remembering it.
 //
 // Pure.
 

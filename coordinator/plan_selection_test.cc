@@ -84,7 +84,10 @@ TEST(PlanPositionTest, BytesAreFrozen) {
   const PlanPosition position{.order = {.gain_class = 9, .lead = 0x0102, .digest = 0x0304},
                               .last_member = 0x0506};
   EXPECT_EQ(absl::BytesToHexString(EncodePosition(position)),
-            "09" "0000000000000102" "0000000000000304" "0000000000000506");
+            "09"
+            "0000000000000102"
+            "0000000000000304"
+            "0000000000000506");
   EXPECT_THAT(ParsePosition(EncodePosition(position)), IsOkAndHolds(position));
 }
 

@@ -1,9 +1,9 @@
 // PlanStream: the groups of a plan, one portion after another.
 //
 // What the groups of a kind are is the business of a PlanSource; the stream orders them, holds a
-// bounded number at a time, cuts large ones into pages and resumes. Groups are found first and their
-// members looked up when they are due, so results that come in meanwhile are heeded: members that are
-// gone are left out.
+// bounded number at a time, cuts large ones into pages and resumes. Groups are found first and
+// their members looked up when they are due, so results that come in meanwhile are heeded: members
+// that are gone are left out.
 
 #ifndef ONEFOLD_COORDINATOR_PLAN_STREAM_H_
 #define ONEFOLD_COORDINATOR_PLAN_STREAM_H_
@@ -60,8 +60,8 @@ class PlanSource {
   // Offers every group there is.
   virtual absl::Status OfferAll(PlanSelection& selection) = 0;
 
-  // Looks up the members of groups, which have at most kMembersPerGroupMax. Leaves out groups of which
-  // nothing waits any more.
+  // Looks up the members of groups, which have at most kMembersPerGroupMax. Leaves out groups of
+  // which nothing waits any more.
   virtual absl::StatusOr<std::vector<PlanGroup>> LookUp(absl::Span<const Candidate> candidates) = 0;
 
   // The next page of a large group.
@@ -78,7 +78,8 @@ class PlanStream {
   PlanStream(std::unique_ptr<PlanSource> source, int32_t block_bytes,
              std::optional<PlanPosition> after, size_t candidates_max = kCandidatesMax);
 
-  // The next groups: at most kGroupsPerMessageMax and kMembersPerMessageMax members; none at the end.
+  // The next groups: at most kGroupsPerMessageMax and kMembersPerMessageMax members; none at the
+  // end.
   absl::StatusOr<std::vector<PlanGroup>> Next();
 
   // Estimates for everything behind `after`, known after the first Next.

@@ -29,19 +29,20 @@
 namespace onefold::index {
 namespace {
 
-// Its presence says that a read met damage: the next opening then rebuilds instead of failing in the
-// same place for ever.
+// Its presence says that a read met damage: the next opening then rebuilds instead of failing in
+// the same place for ever.
 constexpr char kDamagedMark[] = "ONEFOLD_DAMAGED";
 // Table files on their way into the database; whatever is in it when we open was left by a crash.
 constexpr char kIncoming[] = "incoming";
 
-// More than the log of a short run: replaying it would cost the next start more than writing it out.
+// More than the log of a short run: replaying it would cost the next start more than writing it
+// out.
 constexpr uint64_t kUnflushedBytesMax = 64 << 10;
 // Space that is not worth a compaction.
 constexpr uint64_t kCompactBytesMin = 256 << 10;
 
-// Debian's RocksDB has assertions on, and one in its own log file ends the process when the disk is full
-// for the second line. What goes wrong reaches us as a status anyway.
+// Debian's RocksDB has assertions on, and one in its own log file ends the process when the disk is
+// full for the second line. What goes wrong reaches us as a status anyway.
 class SilentLogger final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -96,9 +97,17 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
 
 class RocksCursor final : public StoreCursor {
  public:
-  RocksCursor(std::unique_ptr<rocksdb::Iterator> rows, const std::string& directory,
-              std::function<void()> on_damage)
-      : rows_(std::move(rows)), directory_(directory), on_damage_(std::move(on_damage)) {}
+  // Stays below `end` unless that is empty.
+  RocksCursor(rocksdb::DB& db, rocksdb::ReadOptions options, std::string end,
+              const std::string& directory, std::function<void()> on_damage)
+      : end_(std::move(end)),
+        end_slice_(end_),
+        directory_(directory),
+        on_damage_(std::move(on_damage)) {
+    // Tables that lie wholly behind it are not merged in.
+    if (!end_.empty()) options.iterate_upper_bound = &end_slice_;
+    rows_.reset(db.NewIterator(options));
+  }
 
   void Seek(absl::string_view key) override { rows_->Seek(ToSlice(key)); }
   void Next() override { rows_->Next(); }
@@ -112,10 +121,20 @@ class RocksCursor final : public StoreCursor {
   }
 
  private:
-  const std::unique_ptr<rocksdb::Iterator> rows_;
+  const std::string end_;
+  const rocksdb::Slice end_slice_;
   const std::string& directory_;
   const std::function<void()> on_damage_;
+  std::unique_ptr<rocksdb::Iterator> rows_;
 };
+
+// The first key behind all that begin with `prefix`; empty if there is none.
+std::string EndOfPrefix(absl::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xff) end.pop_back();
+  if (!end.empty()) ++end.back();
+  return end;
+}
 
 class RocksStore final : public OrderedStore {
  public:
@@ -132,13 +151,19 @@ class RocksStore final : public OrderedStore {
     db_->Close().PermitUncheckedError();
   }
 
-  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
+  std::unique_ptr<StoreCursor> Walk(absl::string_view prefix) const override {
     rocksdb::ReadOptions options;
-    options.total_order_seek = access == Access::kWalk;
-    options.prefix_same_as_start = access == Access::kLookup;
-    return std::make_unique<RocksCursor>(
-        std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options)), directory_,
-        [this] { MarkDamaged(); });
+    options.total_order_seek = true;
+    auto cursor = std::make_unique<RocksCursor>(*db_, options, EndOfPrefix(prefix), directory_,
+                                                [this] { MarkDamaged(); });
+    cursor->Seek(prefix);
+    return cursor;
+  }
+
+  std::unique_ptr<StoreCursor> LookUp() const override {
+    rocksdb::ReadOptions options;
+    options.prefix_same_as_start = true;
+    return std::make_unique<RocksCursor>(*db_, options, "", directory_, [this] { MarkDamaged(); });
   }
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
@@ -153,8 +178,8 @@ class RocksStore final : public OrderedStore {
     if (batch.empty()) return absl::OkStatus();
     MutexLock lock(&write_mutex_);
     if (write_failed_.exchange(false)) {
-      // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so. The
-      // write below says whether it has.
+      // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so.
+      // The write below says whether it has.
       db_->Resume().PermitUncheckedError();
     }
     return Noted(batch.size() >= kIngestRowsMin ? Ingest(batch) : Log(batch));
@@ -163,8 +188,8 @@ class RocksStore final : public OrderedStore {
   absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
     const rocksdb::Slice first = ToSlice(begin);
     const rocksdb::Slice last = ToSlice(end);
-    RETURN_IF_ERROR(Checked(rocksdb::DeleteFilesInRange(
-        db_.get(), db_->DefaultColumnFamily(), &first, &last, /*include_end=*/false)));
+    RETURN_IF_ERROR(Checked(rocksdb::DeleteFilesInRange(db_.get(), db_->DefaultColumnFamily(),
+                                                        &first, &last, /*include_end=*/false)));
     rocksdb::WriteOptions options;
     options.sync = true;
     return Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last));
@@ -222,7 +247,8 @@ class RocksStore final : public OrderedStore {
         deletions += file.num_deletions;
       }
     }
-    return upper_bytes > kCompactBytesMin && (upper_bytes > files.size / 4 || deletions > entries / 8);
+    return upper_bytes > kCompactBytesMin &&
+           (upper_bytes > files.size / 4 || deletions > entries / 8);
   }
 
   const std::string directory_;

@@ -2,9 +2,9 @@
 //
 // How a batch is written depends on its size. Small ones go through the write-ahead log. Big ones
 // (kIngestRowsMin) are sorted, written as table files and ingested: with Debian's RocksDB that is
-// about ten times cheaper than the way through the memtable. There is one file for each kind of row,
-// so that runs of ascending addresses never overlap and never need compaction; the files of a batch
-// become visible together.
+// about ten times cheaper than the way through the memtable. There is one file for each kind of
+// row, so that runs of ascending addresses never overlap and never need compaction; the files of a
+// batch become visible together.
 
 #ifndef ONEFOLD_COORDINATOR_ROCKS_STORE_H_
 #define ONEFOLD_COORDINATOR_ROCKS_STORE_H_

@@ -23,9 +23,10 @@ class RocksStoreInTempDir final : public OrderedStore {
     CHECK(store.ok());
     store_ = *std::move(store);
   }
-  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
-    return store_->NewCursor(access);
+  std::unique_ptr<StoreCursor> Walk(absl::string_view prefix) const override {
+    return store_->Walk(prefix);
   }
+  std::unique_ptr<StoreCursor> LookUp() const override { return store_->LookUp(); }
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     return store_->Get(key);
   }

@@ -1,7 +1,7 @@
 // RowBatch: changes to an OrderedStore that take effect together or not at all.
 //
-// Keys and values lie one after another in one buffer: a batch of 100,000 rows costs two allocations
-// that grow, not 200,000. Not thread-safe.
+// Keys and values lie one after another in one buffer: a batch of 100,000 rows costs two
+// allocations that grow, not 200,000. Not thread-safe.
 
 #ifndef ONEFOLD_COORDINATOR_ROW_BATCH_H_
 #define ONEFOLD_COORDINATOR_ROW_BATCH_H_
@@ -33,8 +33,8 @@ class RowBatch {
 
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
-  // The changes in the order they were made; of two to one key the later one counts. Valid until the
-  // batch changes.
+  // The changes in the order they were made; of two to one key the later one counts. Valid until
+  // the batch changes.
   Change operator[](size_t i) const {
     const Entry& entry = entries_[i];
     const absl::string_view bytes = bytes_;

@@ -138,8 +138,8 @@ absl::StatusOr<Extent> ParseExtent(uint64_t address, absl::string_view bytes) {
 
 std::string EncodeRow(const Fingerprint& fingerprint) {
   std::string bytes;
-  bytes.push_back(static_cast<char>((fingerprint.whole ? kRoleWhole : 0) |
-                                    (fingerprint.head ? kRoleHead : 0)));
+  bytes.push_back(
+      static_cast<char>((fingerprint.whole ? kRoleWhole : 0) | (fingerprint.head ? kRoleHead : 0)));
   AppendVarint(bytes, fingerprint.length);
   if (fingerprint.head) {
     AppendVarint(bytes, fingerprint.head_offset);

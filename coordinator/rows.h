@@ -38,8 +38,8 @@ struct Anchor {
   friend bool operator==(const Anchor&, const Anchor&) = default;
 };
 
-// An extent as the index holds it. Identity is (volume, address, generation). `address`, the key, is
-// not part of the value.
+// An extent as the index holds it. Identity is (volume, address, generation). `address`, the key,
+// is not part of the value.
 struct Extent {
   uint64_t address = 0;
   uint32_t length = 0;

@@ -18,8 +18,9 @@ Extent Small() {
 }
 
 Extent Full() {
-  Extent extent = WithAnchors(File(7, 300, 0x0102030405060708, 0x1112131415161718),
-                              {{.digest = 0x2122232425262728, .offset = 5}, {.digest = 1, .offset = 200}});
+  Extent extent =
+      WithAnchors(File(7, 300, 0x0102030405060708, 0x1112131415161718),
+                  {{.digest = 0x2122232425262728, .offset = 5}, {.digest = 1, .offset = 200}});
   extent.head_offset = 2;
   extent.kept = extent.settled = extent.held = true;
   return extent;
@@ -27,21 +28,58 @@ Extent Full() {
 
 // An index on disk outlives the program: a byte that moves makes it unreadable.
 TEST(RowsTest, BytesAreFrozen) {
-  EXPECT_EQ(Hex(EncodeRow(Small())), "60" "03" "ac02" "0807060504030201" "00");
+  EXPECT_EQ(Hex(EncodeRow(Small())),
+            "60"
+            "03"
+            "ac02"
+            "0807060504030201"
+            "00");
   EXPECT_EQ(Hex(EncodeRow(Full())),
-            "bc" "ac02" "0a" "0807060504030201" "1817161514131211" "02"
-            "02" "2827262524232221" "05" "0100000000000000" "c801");
-  EXPECT_EQ(Hex(EncodeRow(WithoutChecksums(7, 1, ChecksumState::kNone))), "01" "01" "0a");
-  EXPECT_EQ(Hex(EncodeRow(WithoutChecksums(7, 1, ChecksumState::kPartial))), "02" "01" "0a");
-  EXPECT_EQ(Hex(EncodeRow(Fingerprint{.whole = true, .length = 9})), "01" "09");
+            "bc"
+            "ac02"
+            "0a"
+            "0807060504030201"
+            "1817161514131211"
+            "02"
+            "02"
+            "2827262524232221"
+            "05"
+            "0100000000000000"
+            "c801");
+  EXPECT_EQ(Hex(EncodeRow(WithoutChecksums(7, 1, ChecksumState::kNone))),
+            "01"
+            "01"
+            "0a");
+  EXPECT_EQ(Hex(EncodeRow(WithoutChecksums(7, 1, ChecksumState::kPartial))),
+            "02"
+            "01"
+            "0a");
+  EXPECT_EQ(Hex(EncodeRow(Fingerprint{.whole = true, .length = 9})),
+            "01"
+            "09");
   EXPECT_EQ(Hex(EncodeRow(Fingerprint{.whole = true, .head = true, .length = 3, .head_offset = 0})),
-            "03" "03" "00");
-  EXPECT_EQ(Hex(EncodeRow(Fingerprint{.head = true, .length = 9, .head_offset = 1, .whole_digest = 2})),
-            "02" "09" "01" "0200000000000000");
-  EXPECT_EQ(Hex(EncodeRow(Waiting{.epoch = 200})), "00" "c801");
-  EXPECT_EQ(Hex(EncodeRow(Waiting{.whole_answered = true, .epoch = 1})), "01" "01");
-  EXPECT_EQ(Hex(EncodeRow(OutcomeRow{.outcome = 5, .holder = 3, .length = 128})), "05" "03" "8001");
-  EXPECT_EQ(Hex(EncodeRow(Match{.epoch = 1, .place_length = 128})), "01" "8001");
+            "03"
+            "03"
+            "00");
+  EXPECT_EQ(
+      Hex(EncodeRow(Fingerprint{.head = true, .length = 9, .head_offset = 1, .whole_digest = 2})),
+      "02"
+      "09"
+      "01"
+      "0200000000000000");
+  EXPECT_EQ(Hex(EncodeRow(Waiting{.epoch = 200})),
+            "00"
+            "c801");
+  EXPECT_EQ(Hex(EncodeRow(Waiting{.whole_answered = true, .epoch = 1})),
+            "01"
+            "01");
+  EXPECT_EQ(Hex(EncodeRow(OutcomeRow{.outcome = 5, .holder = 3, .length = 128})),
+            "05"
+            "03"
+            "8001");
+  EXPECT_EQ(Hex(EncodeRow(Match{.epoch = 1, .place_length = 128})),
+            "01"
+            "8001");
   EXPECT_EQ(Hex(EncodeCount(300)), "ac02");
 }
 
@@ -93,8 +131,8 @@ TEST(RowsTest, HostileRowsAreRefused) {
   const std::string anchors_without_end =
       std::string("\x80\x01\x01", 3) + std::string(8, 'd') + "\xff\xff\xff\xff\x7f";
   EXPECT_THAT(ParseExtent(7, anchors_without_end), lost);
-  EXPECT_THAT(ParseExtent(7, "\x03\x01\x01"), lost);   // no such checksum state
-  EXPECT_THAT(ParseFingerprint("\x04\x01"), lost);     // no such role
+  EXPECT_THAT(ParseExtent(7, "\x03\x01\x01"), lost);                  // no such checksum state
+  EXPECT_THAT(ParseFingerprint("\x04\x01"), lost);                    // no such role
   EXPECT_THAT(ParseExtent(7, "\x01\xff\xff\xff\xff\x7f\x01"), lost);  // longer than 32 bits
 }
 

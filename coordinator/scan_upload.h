@@ -1,9 +1,9 @@
 // ScanUpload: takes the fingerprints of a scan into the index.
 //
-// Rows are gathered into runs of kRowsPerRun and written run by run: big sorted batches are what the
-// store takes cheapest. A thread writes one run while the next is gathered, so the worker does not
-// stand still during the fsyncs. The cursor moves in the same batch as the rows, so it never promises
-// a row that is not there; rows ahead of it are recognised when they are sent again.
+// Rows are gathered into runs of kRowsPerRun and written run by run: big sorted batches are what
+// the store takes cheapest. A thread writes one run while the next is gathered, so the worker does
+// not stand still during the fsyncs. The cursor moves in the same batch as the rows, so it never
+// promises a row that is not there; rows ahead of it are recognised when they are sent again.
 //
 // Not thread-safe. An upload that is destroyed without End leaves what was written, and a place to
 // resume at.
@@ -44,8 +44,9 @@ class ScanUpload {
   ScanUpload(const OrderedStore& store, Volume& volume, Options options);
   ~ScanUpload();
 
-  // Adds rows with distinct addresses. Everything below `complete_below` (blocks) has been added then;
-  // 0 leaves that as it was. May wait for the run before to be written, and returns its error.
+  // Adds rows with distinct addresses. Everything below `complete_below` (blocks) has been added
+  // then; 0 leaves that as it was. May wait for the run before to be written, and returns its
+  // error.
   absl::Status Add(std::vector<Extent> rows, uint64_t complete_below);
 
   // Writes what is left and moves the cursor. All is durable when it returns.

@@ -13,9 +13,9 @@ class ScanUploadTest : public IndexFixture {
  protected:
   MemoryStore& memory() { return static_cast<MemoryStore&>(*store_); }
   ScanUpload NewUpload(int64_t target_generation = 10) {
-    return ScanUpload(*store_, *volume_,
-                      {.incarnation = Record().incarnation(),
-                       .target_generation = target_generation});
+    return ScanUpload(
+        *store_, *volume_,
+        {.incarnation = Record().incarnation(), .target_generation = target_generation});
   }
 };
 
@@ -35,7 +35,8 @@ TEST_F(ScanUploadTest, CountsWhatItTakesIn) {
   EXPECT_THAT(Addresses(Kind::kIncomplete), ElementsAre(300, 400));
 }
 
-// The first scan queues everything by a flag: writing a row for each extent would cost a third more.
+// The first scan queues everything by a flag: writing a row for each extent would cost a third
+// more.
 TEST_F(ScanUploadTest, FirstScanWritesNoQueue) {
   Scan({File(100, 8, 1), File(200, 8, 1)});
   EXPECT_THAT(Addresses(Kind::kWaiting), IsEmpty());
@@ -53,7 +54,8 @@ TEST_F(ScanUploadTest, SendingAgainChangesNothing) {
   EXPECT_EQ(memory().rows(), before);
 }
 
-// btrfs gave the place to other data: nothing of the old must stay, or plans would name it for ever.
+// btrfs gave the place to other data: nothing of the old must stay, or plans would name it for
+// ever.
 TEST_F(ScanUploadTest, AnotherGenerationReplacesAllRows) {
   Scan({WithAnchors(File(100, 200, 1), {{.digest = 64, .offset = 3}})});
   Report(100, v1::OUTCOME_PINNED, v1::HOLDER_SNAPSHOT);

@@ -33,8 +33,8 @@ void SortedReader::Next() {
 }
 
 ExtentReader::ExtentReader(const OrderedStore& store, VolumeNumber volume, bool with_waiting)
-    : volume_(volume), extents_(store) {
-  if (with_waiting) waiting_.emplace(store);
+    : volume_(volume), extents_(store, KeyPrefix(Kind::kExtent, volume)) {
+  if (with_waiting) waiting_.emplace(store, KeyPrefix(Kind::kWaiting, volume));
 }
 
 absl::StatusOr<std::optional<IndexedExtent>> ExtentReader::Find(uint64_t address) {
@@ -43,7 +43,8 @@ absl::StatusOr<std::optional<IndexedExtent>> ExtentReader::Find(uint64_t address
   IndexedExtent result;
   ASSIGN_OR_RETURN(result.extent, ParseExtent(address, extents_.row().value()));
   if (waiting_) {
-    ASSIGN_OR_RETURN(const bool waits, waiting_->Find(AddressKey(Kind::kWaiting, volume_, address)));
+    ASSIGN_OR_RETURN(const bool waits,
+                     waiting_->Find(AddressKey(Kind::kWaiting, volume_, address)));
     if (waits) {
       ASSIGN_OR_RETURN(result.waiting, ParseWaiting(waiting_->row().value()));
     }

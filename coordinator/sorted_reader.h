@@ -20,13 +20,15 @@ namespace onefold::index {
 
 class SortedReader {
  public:
-  // With Access::kLookup it always jumps, and Next stays among rows with the prefix of the key sought.
-  explicit SortedReader(const OrderedStore& store,
-                        OrderedStore::Access access = OrderedStore::Access::kWalk)
-      : walks_(access == OrderedStore::Access::kWalk), rows_(store.NewCursor(access)) {}
+  // Among rows with `prefix`.
+  SortedReader(const OrderedStore& store, absl::string_view prefix)
+      : walks_(true), rows_(store.Walk(prefix)) {}
+  // For keys that are far apart for certain: it always jumps, and Next stays among rows with the
+  // prefix of the key sought (OrderedStore::LookUp).
+  explicit SortedReader(const OrderedStore& store) : walks_(false), rows_(store.LookUp()) {}
 
-  // Moves to the first row whose key is not below `key` and returns whether it is exactly that. Going
-  // back works too, at the price of a jump.
+  // Moves to the first row whose key is not below `key` and returns whether it is exactly that.
+  // Going back works too, at the price of a jump.
   absl::StatusOr<bool> Find(absl::string_view key);
 
   // Moves to the next row. Requires row().Valid().

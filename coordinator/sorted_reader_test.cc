@@ -26,8 +26,8 @@ TEST(SortedReaderTest, FindsExactlyWhatIsThere) {
   for (const uint64_t address : present) batch.Put(Key(address), "");
   ASSERT_THAT(store.Write(batch), IsOk());
 
-  SortedReader reader(store);
-  SortedReader jumper(store, OrderedStore::Access::kLookup);
+  SortedReader reader(store, KeyPrefix(Kind::kExtent, {1}));
+  SortedReader jumper(store);
   uint64_t address = 0;
   for (int i = 0; i < 5000; ++i) {
     address = random() % 10 == 0 ? random() % 5000 : address + random() % 40;

@@ -71,8 +71,9 @@ absl::Status WriteSmallFile(const std::string& path, const std::string& text) {
 }
 
 absl::Status Foreign(const std::string& directory, absl::string_view why) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      directory, " ", why, "; nothing was changed. Name another state directory, or move this away"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(directory, " ", why,
+                   "; nothing was changed. Name another state directory, or move this away"));
 }
 
 absl::StatusOr<bool> IsAbsentOrEmpty(const std::string& directory) {
@@ -104,9 +105,8 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& directory) 
   if (flock(lock.fd_, LOCK_EX | LOCK_NB) < 0) {
     if (errno != EWOULDBLOCK) return FromErrno("locking", path);
     ASSIGN_OR_RETURN(const std::optional<std::string> pid, ReadSmallFile(path));
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory, " is in use by process ",
-                     absl::StripAsciiWhitespace(pid.value_or("?"))));
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, " is in use by process ", absl::StripAsciiWhitespace(pid.value_or("?"))));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock.fd_, 0) < 0 ||
@@ -133,7 +133,8 @@ absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_v
   if (absent_or_empty) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::optional<std::string> format,
                    ReadSmallFile(directory + "/" + kFormatFile));
-  if (!format) return Foreign(directory, absl::StrCat("holds something else (no ", kFormatFile, ")"));
+  if (!format)
+    return Foreign(directory, absl::StrCat("holds something else (no ", kFormatFile, ")"));
   const std::vector<absl::string_view> words =
       absl::StrSplit(absl::StripAsciiWhitespace(*format), ' ');
   int found = 0;

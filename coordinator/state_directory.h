@@ -40,8 +40,8 @@ class DirectoryLock {
 // Makes `directory` (mode 0700) and those above it as far as they are absent.
 absl::Status MakeStateDirectory(const std::string& directory);
 
-// Looks at DIR without changing anything: whether a database of `kind` and a version up to `version`
-// may be opened (or made) there.
+// Looks at DIR without changing anything: whether a database of `kind` and a version up to
+// `version` may be opened (or made) there.
 //
 // FAILED_PRECONDITION  foreign, or of a newer version; the message says what to do.
 absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_view kind,

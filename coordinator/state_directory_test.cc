@@ -92,14 +92,13 @@ TEST_F(StateDirectoryTest, SecondLockNamesTheHolder) {
   EXPECT_THAT(second, HasCode(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(absl::StrCat("is in use by process ", getpid())));
-  {
-    const DirectoryLock released = *std::move(lock);
-  }
+  { const DirectoryLock released = *std::move(lock); }
   EXPECT_THAT(DirectoryLock::Take(directory_.path()), IsOk());
 }
 
 TEST_F(StateDirectoryTest, PutAsideKeepsEarlierOnes) {
-  const absl::Time now = absl::FromCivil(absl::CivilSecond(2026, 1, 2, 3, 4, 5), absl::UTCTimeZone());
+  const absl::Time now =
+      absl::FromCivil(absl::CivilSecond(2026, 1, 2, 3, 4, 5), absl::UTCTimeZone());
   Make();
   EXPECT_THAT(PutAside(path(), now), IsOkAndHolds(path() + ".damaged-20260102T030405Z"));
   Make();

@@ -1,7 +1,8 @@
 // Keys of the database `state`.
 //
 //   key := L uuid:16     the latest lease of a volume     value: onefold.storage.v1.LeaseRecord
-//        | R name        a record of the program          value: what Coordinator::PutRecord was given
+//        | R name        a record of the program          value: what Coordinator::PutRecord was
+//        given
 //
 // Frozen: keys_test.cc holds the bytes.
 

@@ -33,8 +33,9 @@ TEST_F(SweepTest, RemovesWhatIsMissingWithAllItsRows) {
 TEST_F(SweepTest, RemovesExtentsOfAnotherGeneration) {
   Scan({File(100, 8, 1), File(200, 8, 2)});
   Sweep sweep = NewSweep();
-  EXPECT_THAT(sweep.Add({{.address = 100, .generation = 11}, {.address = 200, .generation = 10}}, 0),
-              IsOk());
+  EXPECT_THAT(
+      sweep.Add({{.address = 100, .generation = 11}, {.address = 200, .generation = 10}}, 0),
+      IsOk());
   EXPECT_THAT(Addresses(Kind::kExtent), ElementsAre(200));
 }
 

@@ -35,9 +35,9 @@ absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, Upload
   }
   ASSIGN_OR_RETURN(const Admission admission, Admit(begin.lease(), begin.incarnation()));
   const int32_t block_bytes = admission.record.block_bytes();
-  ScanUpload upload(index_, *admission.volume,
-                    {.incarnation = begin.incarnation(),
-                     .target_generation = begin.target_generation()});
+  ScanUpload upload(
+      index_, *admission.volume,
+      {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
   v1::UploadExtentsRequest request;
   bool ended = false;
   while (!ended && stream.Read(&request)) {
@@ -56,8 +56,7 @@ absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, Upload
     }
     v1::UploadExtentsResponse response;
     const ScanUpload::Progress progress = upload.progress();
-    response.set_durable_below_address(progress.durable_below *
-                                       static_cast<uint64_t>(block_bytes));
+    response.set_durable_below_address(progress.durable_below * static_cast<uint64_t>(block_bytes));
     response.set_new_count(progress.new_count);
     if (ended) WriteTotals(admission.volume->Record(), response);
     if (!stream.Write(response)) break;
@@ -72,8 +71,7 @@ absl::Status CoordinatorService::UploadSweep(const v1::BeginUpload& begin, Uploa
   ASSIGN_OR_RETURN(const Admission admission, Admit(begin.lease(), begin.incarnation()));
   const int32_t block_bytes = admission.record.block_bytes();
   Sweep sweep(index_, *admission.volume,
-              {.incarnation = begin.incarnation(),
-               .target_generation = begin.target_generation()});
+              {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
   v1::UploadExtentsRequest request;
   bool ended = false;
   while (!ended && stream.Read(&request)) {

@@ -22,6 +22,8 @@ constexpr std::array kKindsOfVolume = {Kind::kAnchor,     Kind::kExtent, Kind::k
                                        Kind::kIncomplete, Kind::kMatch,  Kind::kOutcome,
                                        Kind::kWaiting};
 
+constexpr size_t kVolumeNumberAt = 1;  // in their keys
+
 uint64_t NewIncarnation() {
   std::random_device device;
   uint64_t incarnation = 0;
@@ -89,9 +91,8 @@ absl::StatusOr<std::unique_ptr<VolumeBook>> VolumeBook::Open(OrderedStore& store
 
 absl::Status VolumeBook::Load() {
   MutexLock lock(&mutex_);
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
-  const std::string prefix(1, static_cast<char>(Kind::kVolume));
-  for (rows->Seek(prefix); rows->Valid() && rows->key().substr(0, 1) == prefix; rows->Next()) {
+  const auto rows = store_.Walk(std::string(1, static_cast<char>(Kind::kVolume)));
+  for (; rows->Valid(); rows->Next()) {
     ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseVolumeKey(rows->key()));
     VolumeRecord record;
     if (!record.ParseFromArray(rows->value().data(), static_cast<int>(rows->value().size()))) {
@@ -108,27 +109,23 @@ absl::Status VolumeBook::DropOrphans() {
   std::set<uint32_t> known;
   for (const auto& [uuid, volume] : volumes_) known.insert(volume->Record().number());
   std::set<uint32_t> orphans;
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
   for (const Kind kind : kKindsOfVolume) {
-    // From volume to volume: one jump for each.
-    rows->Seek(KeyPrefix(kind, {0}));
-    while (rows->Valid() && rows->key().size() >= 5 &&
-           rows->key().front() == static_cast<char>(kind)) {
-      const uint32_t number = LoadBig32(rows->key().data() + 1);
+    const auto rows = store_.Walk(std::string(1, static_cast<char>(kind)));
+    while (rows->Valid() && rows->key().size() > kVolumeNumberAt + sizeof(uint32_t)) {
+      const uint32_t number = LoadBig32(rows->key().data() + kVolumeNumberAt);
       if (!known.contains(number)) orphans.insert(number);
       next_number_ = std::max(next_number_, number + 1);
-      rows->Seek(KeyPrefix(kind, {number + 1}));
+      rows->Seek(KeyPrefix(kind, {number + 1}));  // from volume to volume: one jump for each
     }
+    RETURN_IF_ERROR(rows->status());
   }
-  RETURN_IF_ERROR(rows->status());
   for (const uint32_t number : orphans) RETURN_IF_ERROR(DropRows({number}));
   return absl::OkStatus();
 }
 
 absl::Status VolumeBook::DropRows(VolumeNumber number) {
   for (const Kind kind : kKindsOfVolume) {
-    RETURN_IF_ERROR(
-        store_.DropRange(KeyPrefix(kind, number), KeyPrefix(kind, {number.value + 1})));
+    RETURN_IF_ERROR(store_.DropRange(KeyPrefix(kind, number), KeyPrefix(kind, {number.value + 1})));
   }
   return absl::OkStatus();
 }

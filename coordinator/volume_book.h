@@ -1,8 +1,8 @@
 // Volumes of the index and their records (rows V).
 //
 // A record holds the cursor and the counters of a volume. It must never disagree with the rows it
-// speaks about, whatever happens, so every change of rows goes through Volume::Update, which puts the
-// new record into the same atomic batch.
+// speaks about, whatever happens, so every change of rows goes through Volume::Update, which puts
+// the new record into the same atomic batch.
 
 #ifndef ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
 #define ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
@@ -46,12 +46,12 @@ class Volume {
   using Change = absl::FunctionRef<absl::Status(VolumeRecord& record, RowBatch& batch)>;
   absl::Status Update(uint64_t incarnation, Change change);
 
-  // Alters the record in memory alone; it becomes durable with the next Update. For what does no harm
-  // when it is lost together with all that was written after it.
+  // Alters the record in memory alone; it becomes durable with the next Update. For what does no
+  // harm when it is lost together with all that was written after it.
   absl::Status Note(uint64_t incarnation, absl::FunctionRef<void(VolumeRecord& record)> change);
 
-  // Begins a new life: another number and incarnation, nothing indexed. Returns the number of the old
-  // rows, which the caller drops.
+  // Begins a new life: another number and incarnation, nothing indexed. Returns the number of the
+  // old rows, which the caller drops.
   absl::StatusOr<VolumeNumber> Reset(VolumeRecord record);
 
   const VolumeUuid& uuid() const { return uuid_; }

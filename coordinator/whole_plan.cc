@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "coordinator/work_queue.h"
@@ -90,11 +88,10 @@ class WholePlan final : public PlanSource {
 };
 
 absl::Status WholePlan::WalkAll(const VolumeRecord& record, PlanSelection& selection) {
-  const std::string prefix = KeyPrefix(Kind::kFingerprint, NumberOf(record));
-  const auto rows = store_.NewCursor(OrderedStore::Access::kWalk);
+  const auto rows = store_.Walk(KeyPrefix(Kind::kFingerprint, NumberOf(record)));
   DigestGroups groups;
   uint64_t digest = 0;
-  for (rows->Seek(prefix); rows->Valid() && absl::StartsWith(rows->key(), prefix); rows->Next()) {
+  for (; rows->Valid(); rows->Next()) {
     ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
     if (key.digest != digest) {
       groups.OfferTo(selection);
@@ -108,13 +105,11 @@ absl::Status WholePlan::WalkAll(const VolumeRecord& record, PlanSelection& selec
 }
 
 absl::Status WholePlan::LookUpWaiting(const VolumeRecord& record, PlanSelection& selection) {
-  const std::string prefix = KeyPrefix(Kind::kWaiting, NumberOf(record));
-  const auto waiting = store_.NewCursor(OrderedStore::Access::kWalk);
-  const auto fingerprints = store_.NewCursor(OrderedStore::Access::kLookup);
+  const auto waiting = store_.Walk(KeyPrefix(Kind::kWaiting, NumberOf(record)));
+  const auto fingerprints = store_.LookUp();
   ExtentReader extents(store_, NumberOf(record), /*with_waiting=*/false);
   absl::flat_hash_set<uint64_t> met;
-  for (waiting->Seek(prefix); waiting->Valid() && absl::StartsWith(waiting->key(), prefix);
-       waiting->Next()) {
+  for (; waiting->Valid(); waiting->Next()) {
     ASSIGN_OR_RETURN(const uint64_t address, ParseAddressKey(Kind::kWaiting, waiting->key()));
     ASSIGN_OR_RETURN(std::optional<IndexedExtent> extent, extents.Find(address));
     if (!extent) continue;
@@ -145,7 +140,7 @@ absl::StatusOr<std::vector<uint64_t>> WholePlan::Members(const VolumeRecord& rec
                                                          const Candidate& candidate, uint64_t after,
                                                          size_t count_max) {
   std::vector<uint64_t> addresses;
-  const auto rows = store_.NewCursor(OrderedStore::Access::kLookup);
+  const auto rows = store_.LookUp();
   const FingerprintKey first{.digest = candidate.digest, .address = after == 0 ? 0 : after + 1};
   for (rows->Seek(EncodeKey(NumberOf(record), first));
        rows->Valid() && addresses.size() < count_max; rows->Next()) {
@@ -267,7 +262,7 @@ absl::StatusOr<PlanSource::Page> WholePlan::LookUpPage(const Candidate& candidat
 
 absl::StatusOr<std::optional<Candidate>> WholePlan::Find(const PlanOrder& order) {
   const VolumeRecord record = volume_.Record();
-  const auto rows = store_.NewCursor(OrderedStore::Access::kLookup);
+  const auto rows = store_.LookUp();
   ASSIGN_OR_RETURN(const DigestGroups groups, GroupsOf(record, order.digest, *rows));
   // By now members may be gone, the lead among them: the largest group of the digest is the one.
   std::optional<Candidate> found;

@@ -44,9 +44,8 @@ TEST_F(WholePlanTest, BestGainClassComesFirstThenAddresses) {
         File(300, 400, 2), File(400, 400, 2),  //
         File(500, 2, 3), File(600, 2, 3),      //
         File(50, 300, 4), File(700, 300, 4)});
-  EXPECT_THAT(Plan(PlanKind::kWhole),
-              ElementsAre(ElementsAre(50, 700), ElementsAre(300, 400), ElementsAre(100, 200),
-                          ElementsAre(500, 600)));
+  EXPECT_THAT(Plan(PlanKind::kWhole), ElementsAre(ElementsAre(50, 700), ElementsAre(300, 400),
+                                                  ElementsAre(100, 200), ElementsAre(500, 600)));
 }
 
 TEST_F(WholePlanTest, SaysWhatIsToCome) {

@@ -75,9 +75,8 @@ absl::StatusOr<std::unique_ptr<PlanStream>> OpenPlan(const OrderedStore& store, 
       }
     }));
   }
-  std::unique_ptr<PlanSource> source = query.kind == PlanKind::kWhole
-                                           ? NewWholePlan(store, volume)
-                                           : NewInsidePlan(store, volume);
+  std::unique_ptr<PlanSource> source =
+      query.kind == PlanKind::kWhole ? NewWholePlan(store, volume) : NewInsidePlan(store, volume);
   return std::make_unique<PlanStream>(std::move(source), volume.Record().block_bytes(),
                                       query.after);
 }

@@ -1,5 +1,5 @@
-// Rows between the wire and the index. Everything a worker sends is checked here, once, before it is
-// used; INVALID_ARGUMENT says which column and what is wrong with it.
+// Rows between the wire and the index. Everything a worker sends is checked here, once, before it
+// is used; INVALID_ARGUMENT says which column and what is wrong with it.
 //
 // Pure functions.
 

@@ -43,8 +43,8 @@ TEST(WireRowsTest, ColumnsBecomeExtents) {
   Extent second = WithAnchors(File(150, 90, 12, 0, 8), {{64, 0}, {128, 89}});
   second.has_head = false;
   second.head = 0;
-  EXPECT_THAT(*extents, ElementsAre(first, second,
-                                    WithoutChecksums(160, 1, ChecksumState::kPartial, 9)));
+  EXPECT_THAT(*extents,
+              ElementsAre(first, second, WithoutChecksums(160, 1, ChecksumState::kPartial, 9)));
 }
 
 // What a hostile worker changes in otherwise good columns, and the column the answer must name.

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "common/limits.h"
+
 namespace onefold {
 namespace {
 
@@ -114,6 +116,12 @@ std::optional<FileExtent> ParseFileExtent(absl::string_view body) {
   extent.disk_bytes = LOAD_FIELD(uint64_t, body, btrfs_file_extent_item, disk_num_bytes);
   extent.offset = LOAD_FIELD(uint64_t, body, btrfs_file_extent_item, offset);
   extent.length = LOAD_FIELD(uint64_t, body, btrfs_file_extent_item, num_bytes);
+  // Holes may be of any length, data may not.
+  const uint64_t most = static_cast<uint64_t>(kExtentBytesMax);
+  if (extent.disk_address != 0 &&
+      (extent.length == 0 || extent.length > most || extent.offset > most)) {
+    return std::nullopt;
+  }
   return extent;
 }
 

@@ -264,6 +264,25 @@ TEST(BtrfsItemsTest, UnknownKindOfFileExtentIsRefused) {
   }
 }
 
+// Lengths that no kernel writes would become negative downstream.
+TEST(BtrfsItemsTest, HostileLengthsOfFileExtentsAreRefused) {
+  const auto parses = [](uint64_t offset, uint64_t length, uint64_t disk_address) {
+    return ParseFileExtent(EncodeFileExtent({.ram_bytes = 8192,
+                                             .disk_address = disk_address,
+                                             .disk_bytes = 8192,
+                                             .offset = offset,
+                                             .length = length},
+                                            7))
+        .has_value();
+  };
+  EXPECT_TRUE(parses(4096, 4096, 1 << 20));
+  EXPECT_FALSE(parses(0, 0, 1 << 20));
+  EXPECT_FALSE(parses(0, UINT64_MAX, 1 << 20));
+  EXPECT_FALSE(parses(0, uint64_t{1} << 63, 1 << 20));
+  EXPECT_FALSE(parses(UINT64_MAX - 4095, 4096, 1 << 20));
+  EXPECT_TRUE(parses(0, uint64_t{1} << 50, 0)) << "a hole of a petabyte";
+}
+
 // A cut item must not be read beyond its end, nor answered with half of its values.
 TEST(BtrfsItemsTest, EveryCutIsRefusedOrReadTheSame) {
   struct Case {

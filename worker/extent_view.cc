@@ -82,6 +82,7 @@ absl::StatusOr<bool> ExtentViewer::ViewReference(const RawReference& raw, Extent
   const RootItem subvolume = subvolumes_.Find(raw.file.subvolume);
   std::optional<FileExtent> extent;
   const Inode& inode = FindInode(raw.file, reference.file_offset, extent);
+  RETURN_IF_ERROR(inode.error);
   if (!extent && inode.found) {
     RETURN_IF_ERROR(FindFileExtent(raw.file, reference.file_offset, extent));
   }
@@ -156,8 +157,14 @@ const ExtentViewer::Inode& ExtentViewer::FindInode(const InodeId& file, int64_t 
             return true;
         }
       });
-  if (!status.ok()) inode.found = false;
-  if (inode.found) inode.scope = scope_.Check(file, inode.links);
+  if (!status.ok()) {
+    inode.found = false;
+    if (!absl::IsNotFound(status)) inode.error = status;
+  }
+  if (inode.found) {
+    inode.scope = scope_.Check(file, inode.links);
+    inode.error.Update(inode.scope.error);
+  }
   if (inodes_.size() >= kInodesCachedMax) inodes_.clear();
   return inodes_[file] = std::move(inode);
 }

@@ -97,6 +97,7 @@ class ExtentViewer {
  private:
   struct Inode {
     bool found = false;
+    absl::Status error;  // of the look-up, other than that it is gone
     InodeItem item;
     std::vector<InodeLink> links;
     Scope::Answer scope;

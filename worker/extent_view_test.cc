@@ -138,6 +138,23 @@ TEST_F(ExtentViewTest, ErrorsAreNotTakenForAbsence) {
   EXPECT_THAT(on_.View(extent), HasCode(absl::StatusCode::kDataLoss));
 }
 
+// Taken for a deleted file, it would be pinned without a word.
+TEST_F(ExtentViewTest, UnreadableInodesAreNotTakenForDeletedOnes) {
+  const InodeId file = volume().AddFile("f");
+  const uint64_t extent = volume().Append(file, "ab");
+  volume().FailSearch(kFsTree, absl::DataLossError("bad leaf"));
+  EXPECT_THAT(on_.View(extent), HasCode(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(ExtentViewTest, UnreadableDirectoriesAreNoVerdict) {
+  volume().AddSubvolume(300, {.name = "sub"});
+  const InodeId file = volume().AddFile("f", {.subvolume = 300});
+  const uint64_t extent = volume().Append(file, "ab");
+  ASSERT_THAT(on_.subvolumes.Load(), IsOk());
+  volume().FailSearch(kRootTree, absl::DataLossError("bad leaf"));
+  EXPECT_THAT(on_.View(extent), HasCode(absl::StatusCode::kDataLoss));
+}
+
 TEST_F(ExtentViewTest, ErrorOfTheExtentTreeComesBack) {
   volume().FailSearch(kExtentTree, absl::DataLossError("bad leaf"));
   EXPECT_THAT(on_.View(4096), HasCode(absl::StatusCode::kDataLoss));

@@ -39,6 +39,9 @@ class FakeVolumeTest : public ::testing::Test {
     bytes_ = request.bytes;
     return error != 0 ? -error : request.status;
   }
+  static TreeRange WholeTree(uint64_t tree) {
+    return {.tree = tree, .first = {}, .last = {UINT64_MAX, UINT8_MAX, UINT64_MAX}};
+  }
   size_t ReferenceCount(uint64_t extent) {
     const auto references = volume_.References(extent, 1000);
     return references.ok() ? references->size() : 0;
@@ -173,7 +176,7 @@ TEST_F(FakeVolumeTest, SubvolumesAreDeletedInTwoSteps) {
   volume_.BeginDeletingSubvolume(300);
   EXPECT_THAT(volume_.Open(file), HasCode(absl::StatusCode::kNotFound));
   EXPECT_EQ(ReferenceCount(extent), 1u);
-  const TreeRange range{.tree = 300, .last = {UINT64_MAX, UINT8_MAX, UINT64_MAX}};
+  const TreeRange range = WholeTree(300);
   const auto any = [](const TreeItem&) { return true; };
   EXPECT_THAT(volume_.Search(range, any), IsOk());
   volume_.DeleteSubvolume(300);
@@ -217,7 +220,7 @@ TEST_F(FakeVolumeTest, ChecksumsOfFreedExtentsGo) {
   volume_.Remove(a);
   ASSERT_THAT(volume_.Commit(), IsOk());
   std::map<uint64_t, size_t> items;
-  ASSERT_THAT(volume_.Search({.tree = kChecksumTree, .last = {UINT64_MAX, UINT8_MAX, UINT64_MAX}},
+  ASSERT_THAT(volume_.Search(WholeTree(kChecksumTree),
                              [&](const TreeItem& item) {
                                items[item.key.offset] = item.body.size();
                                return true;

@@ -21,8 +21,10 @@ constexpr size_t kMembersPerBatch = 8192;
 constexpr size_t kPendingMax = 32768;
 // Extents remembered in a dry run; beyond, the estimate may count one twice.
 constexpr size_t kPlannedMax = 4'000'000;
-// How often a group may step aside for another one of its batch.
+// How many groups may step aside for others of their batch; further ones wait for the next run.
 constexpr size_t kDeferredMax = 4096;
+// Groups in pages whose kept members are remembered: their pages come together.
+constexpr size_t kPagedGroupsMax = 1024;
 
 const char* AnswerWord(DedupeAnswer answer) {
   switch (answer) {
@@ -93,11 +95,7 @@ absl::Status PlanRun::Work(PlanKind kind) {
        ++round) {
     RETURN_IF_ERROR(WorkOn(kind, std::exchange(deferred_, {})));
   }
-  for (const Group& group : std::exchange(deferred_, {})) {
-    for (const GroupMember& member : group.members) {
-      if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone, 0});
-    }
-  }
+  for (const Group& group : std::exchange(deferred_, {})) LeaveForNextRun(group);
   return ReportNoted();
 }
 
@@ -107,7 +105,7 @@ absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
   const int64_t done_before = parts_.progress.plan_bytes_done.load();
-  std::vector<Drop> drops = Merge(kind, groups, settled);
+  std::vector<Drop> drops = Merge(groups, settled);
   LeaveWhatDoesNotPay(drops);
   AddExamples(drops);
   if (options_.dry_run) {
@@ -133,44 +131,104 @@ absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
 }
 
 absl::StatusOr<std::vector<Settled>> PlanRun::SettleAll(PlanKind kind, const Groups& groups) {
-  std::vector<absl::StatusOr<Settled>> settled(groups.size(), Settled{});
   for (const auto& thread : threads_) thread->viewer.Forget();
-  const VolumeInfo& info = parts_.volume.info();
-  ForEachInParallel(groups.size(), static_cast<int>(threads_.size()), [&](int thread, size_t i) {
-    if (parts_.stop.requested()) return;
-    SettleThread& own = *threads_[thread];
-    settled[i] = kind == PlanKind::kWhole
-                     ? SettleWhole(groups[i], own.viewer, info.block_bytes)
-                     : SettleInside(groups[i], own.viewer, own.checksums, info);
+  // Pages of one group follow one another and are settled one after the other.
+  struct Part {
+    size_t begin = 0;
+    size_t end = 0;
+    GroupPages pages = {};
+    std::vector<absl::StatusOr<Settled>> settled = {};
+  };
+  std::vector<Part> parts;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].paged && !parts.empty() && groups[parts.back().begin].paged &&
+        groups[parts.back().begin].digest == groups[i].digest) {
+      parts.back().end = i + 1;
+      continue;
+    }
+    parts.push_back({.begin = i, .end = i + 1});
+    if (groups[i].paged) parts.back().pages = pages_[groups[i].digest];
+  }
+  ForEachInParallel(parts.size(), static_cast<int>(threads_.size()), [&](int thread, size_t i) {
+    Part& part = parts[i];
+    part.settled = SettleOne(kind, groups, part.begin, part.end, *threads_[thread], part.pages);
   });
   std::vector<Settled> values;
-  values.reserve(settled.size());
-  for (auto& one : settled) {
-    if (!one.ok()) return one.status();
-    values.push_back(*std::move(one));
+  values.reserve(groups.size());
+  for (Part& part : parts) {
+    for (absl::StatusOr<Settled>& settled : part.settled) {
+      ASSIGN_OR_RETURN(Settled value, SettledOrLeft(std::move(settled), groups[values.size()]));
+      values.push_back(std::move(value));
+    }
+    if (!groups[part.begin].paged) continue;
+    if (pages_.size() > kPagedGroupsMax) pages_.clear();
+    part.pages.EndBatch();
+    pages_[groups[part.begin].digest] = std::move(part.pages);
   }
   return values;
 }
 
-std::vector<Drop> PlanRun::Merge(PlanKind kind, Groups& groups, std::vector<Settled>& settled) {
+std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Groups& groups,
+                                                        size_t begin, size_t end,
+                                                        SettleThread& own, GroupPages& pages) {
+  const VolumeInfo& info = parts_.volume.info();
+  std::vector<absl::StatusOr<Settled>> settled(end - begin, Settled{});
+  for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
+    absl::StatusOr<Settled>& one = settled[i - begin];
+    if (kind == PlanKind::kInside) {
+      one = SettleInside(groups[i], own.viewer, own.checksums, info);
+    } else if (!groups[i].paged) {
+      one = SettleWhole(groups[i], own.viewer, info.block_bytes);
+    } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
+      one = SettleWhole(page, own.viewer, info.block_bytes);
+      if (one.ok()) pages.Note(page, *one);
+    }
+  }
+  return settled;
+}
+
+absl::StatusOr<Settled> PlanRun::SettledOrLeft(absl::StatusOr<Settled> settled, const Group& group) {
+  switch (settled.status().code()) {
+    case absl::StatusCode::kDataLoss:
+      AddProblem(parts_.report,
+                 {.reason = "read error",
+                  .path = parts_.report.mount,
+                  .detail = absl::StrCat(settled.status().message(),
+                                         "; check the filesystem with `btrfs scrub`")});
+      break;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+      Skip("busy");
+      break;
+    default:
+      return settled;
+  }
+  Settled left;
+  for (const GroupMember& member : group.members) {
+    if (!member.queued) continue;
+    left.results.push_back({.address = member.address,
+                            .generation = member.generation,
+                            .outcome = Outcome::kRetry});
+  }
+  return left;
+}
+
+std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) {
   std::vector<Drop> drops;
   absl::flat_hash_set<uint64_t> dropped;
   absl::flat_hash_set<uint64_t> read;
   for (size_t i = 0; i < settled.size(); ++i) {
     Settled& one = settled[i];
-    // Nothing is dropped that another group of the batch reads from, or drops as well. Groups of equal
-    // extents never meet: an extent has one digest.
+    // Nothing is dropped that another group of the batch reads from, or drops as well.
     const bool clashes =
-        kind == PlanKind::kInside &&
-        (std::any_of(one.drops.begin(), one.drops.end(),
-                     [&](const Drop& drop) {
-                       return read.contains(drop.address) || dropped.contains(drop.address);
-                     }) ||
-         std::any_of(one.sources.begin(), one.sources.end(),
-                     [&](uint64_t address) { return dropped.contains(address); }));
+        std::any_of(one.drops.begin(), one.drops.end(),
+                    [&](const Drop& drop) {
+                      return read.contains(drop.address) || dropped.contains(drop.address);
+                    }) ||
+        std::any_of(one.sources.begin(), one.sources.end(),
+                    [&](uint64_t address) { return dropped.contains(address); });
     if (clashes) {
-      if (deferred_.size() < kDeferredMax) deferred_.push_back(std::move(groups[i]));
-      groups[i].members.resize(1);
+      Defer(groups[i]);
       continue;
     }
     for (const Drop& drop : one.drops) dropped.insert(drop.address);
@@ -182,6 +240,21 @@ std::vector<Drop> PlanRun::Merge(PlanKind kind, Groups& groups, std::vector<Sett
     std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
   }
   return drops;
+}
+
+void PlanRun::Defer(Group& group) {
+  if (deferred_.size() < kDeferredMax) {
+    deferred_.push_back(std::move(group));
+  } else {
+    LeaveForNextRun(group);
+  }
+  group.members.resize(1);
+}
+
+void PlanRun::LeaveForNextRun(const Group& group) {
+  for (const GroupMember& member : group.members) {
+    if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone, 0});
+  }
 }
 
 void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
@@ -303,7 +376,9 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     case DedupeAnswer::kOtherMount:
     case DedupeAnswer::kRefused:
       pin(Holder::kRefused);
-      problem(std::string(StatusFromErrno(execution.error, "the kernel refused").message()));
+      problem(execution.error == 0
+                  ? "it could not be opened"
+                  : std::string(StatusFromErrno(execution.error, "the kernel refused").message()));
       break;
     default:
       retry();

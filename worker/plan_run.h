@@ -18,6 +18,7 @@
 #include "worker/coordinator_client.h"
 #include "worker/executor.h"
 #include "worker/extent_view.h"
+#include "worker/group_pages.h"
 #include "worker/metadata_account.h"
 #include "worker/progress.h"
 #include "worker/settle.h"
@@ -79,8 +80,16 @@ class PlanRun {
 
   absl::Status WorkOn(PlanKind kind, Groups groups);
   absl::StatusOr<std::vector<Settled>> SettleAll(PlanKind kind, const Groups& groups);
+  // Settles groups [begin, end): one, or pages of one group.
+  std::vector<absl::StatusOr<Settled>> SettleOne(PlanKind kind, const Groups& groups, size_t begin,
+                                                 size_t end, SettleThread& own, GroupPages& pages);
+  // Turns the error of one group into results and a problem, if the others can go on.
+  absl::StatusOr<Settled> SettledOrLeft(absl::StatusOr<Settled> settled, const Group& group);
   // Merges what groups settled on; groups that would drop what another one reads from are deferred.
-  std::vector<Drop> Merge(PlanKind kind, Groups& groups, std::vector<Settled>& settled);
+  std::vector<Drop> Merge(Groups& groups, std::vector<Settled>& settled);
+  // Gives `group` a turn later; of `group` itself a member is left.
+  void Defer(Group& group);
+  void LeaveForNextRun(const Group& group);
   void LeaveWhatDoesNotPay(std::vector<Drop>& drops);
   void CountDryRun(const std::vector<Drop>& drops);
   absl::Status Execute(const std::vector<Drop>& drops);
@@ -103,6 +112,8 @@ class PlanRun {
   std::vector<PendingDrop> pending_;
   std::vector<ExtentResult> results_;
   Groups deferred_;
+  // Groups that come in pages, by digest.
+  std::map<uint64_t, GroupPages> pages_;
   // Dry runs: extents that a real run would have dropped already.
   absl::flat_hash_set<uint64_t> planned_;
   PlanTotals totals_;

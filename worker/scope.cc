@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace onefold {
 namespace {
@@ -24,22 +25,23 @@ Scope::Answer Scope::Check(const InodeId& file, absl::Span<const InodeLink> link
   for (const ScopeRoot& root : roots_) {  // a file that was named itself
     if (root.subvolume_id != file.subvolume || root.inode != file.inode) continue;
     const auto pattern = excludes_.Match("", root.path, /*is_directory=*/false);
-    if (!pattern) return {Verdict::kInside, 0};
-    answer = {Verdict::kExcluded, *pattern};
+    if (!pattern) return {.verdict = Verdict::kInside};
+    answer = {.verdict = Verdict::kExcluded, .pattern = *pattern};
   }
   if (excludes_.empty()) {
     // Every inode of a subvolume is below its top directory.
-    if (Find({file.subvolume, kTopDirectory}).verdict == Verdict::kInside) {
-      return {Verdict::kInside, 0};
-    }
-    if (!Reaches(file.subvolume)) return {Verdict::kOutside, 0};
+    const Directory top = Find({file.subvolume, kTopDirectory});
+    if (top.verdict == Verdict::kInside) return {.verdict = Verdict::kInside};
+    if (top.error.ok() && !Reaches(file.subvolume)) return {.verdict = Verdict::kOutside};
   }
   for (const InodeLink& link : links) {
     const Directory parent = Find({file.subvolume, link.parent});
+    answer.error.Update(parent.error);
     if (parent.verdict == Verdict::kOutside) continue;
     const Directory entry = Below(parent, link.name, /*is_directory=*/false);
-    if (entry.verdict == Verdict::kInside) return {Verdict::kInside, 0};
-    answer = {Verdict::kExcluded, entry.pattern};
+    if (entry.verdict == Verdict::kInside) return {.verdict = Verdict::kInside};
+    answer.verdict = Verdict::kExcluded;
+    answer.pattern = entry.pattern;
   }
   return answer;
 }
@@ -90,12 +92,16 @@ Scope::Directory Scope::Find(const InodeId& directory) {
       break;
     }
     auto parent = ParentOf(at);
-    if (!parent) {
+    if (!parent.ok()) {  // nothing is known of any of them, so nothing is remembered
+      current.error = parent.status();
+      return current;
+    }
+    if (!*parent) {
       steps.emplace_back(at, "");
       break;
     }
-    steps.emplace_back(at, std::move(parent->second));
-    at = parent->first;
+    steps.emplace_back(at, std::move((*parent)->second));
+    at = (*parent)->first;
   }
   while (!steps.empty()) {
     if (!steps.back().second.empty()) {
@@ -109,7 +115,8 @@ Scope::Directory Scope::Find(const InodeId& directory) {
   return current;
 }
 
-std::optional<std::pair<InodeId, std::string>> Scope::ParentOf(const InodeId& directory) {
+absl::StatusOr<std::optional<std::pair<InodeId, std::string>>> Scope::ParentOf(
+    const InodeId& directory) {
   std::optional<std::pair<InodeId, std::string>> parent;
   if (directory.inode == kTopDirectory) {
     const absl::Status status = volume_.Search(
@@ -124,7 +131,8 @@ std::optional<std::pair<InodeId, std::string>> Scope::ParentOf(const InodeId& di
           }
           return false;
         });
-    return status.ok() ? parent : std::nullopt;
+    RETURN_IF_ERROR(status);
+    return parent;
   }
   const absl::Status status = volume_.Search(
       {.tree = directory.subvolume,
@@ -144,7 +152,9 @@ std::optional<std::pair<InodeId, std::string>> Scope::ParentOf(const InodeId& di
         }
         return links.empty();
       });
-  return status.ok() ? parent : std::nullopt;
+  // Its subvolume is gone: it hangs nowhere.
+  if (!absl::IsNotFound(status)) RETURN_IF_ERROR(status);
+  return parent;
 }
 
 Scope::Directory Scope::Below(const Directory& parent, const std::string& name,

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/mutex.h"
 #include "worker/btrfs_items.h"
@@ -39,6 +41,8 @@ class Scope {
   struct Answer {
     Verdict verdict = Verdict::kOutside;
     size_t pattern = 0;  // which one excluded it
+    // A directory could not be read: not inside as far as is known.
+    absl::Status error = absl::OkStatus();
   };
 
   // All arguments must outlive this object.
@@ -48,7 +52,7 @@ class Scope {
   // excluded, the answer is kExcluded.
   Answer Check(const InodeId& file, absl::Span<const InodeLink> links);
 
-  // A path of `file` for people: the first name that is in scope; otherwise "inode N of subvolume M".
+  // A path of `file` for people: the first name in scope; otherwise "inode N of subvolume M".
   std::string PathOf(const InodeId& file, absl::Span<const InodeLink> links);
 
   // Whether any file of the subvolume can be in scope.
@@ -58,14 +62,15 @@ class Scope {
   struct Directory {
     Verdict verdict = Verdict::kOutside;
     size_t pattern = 0;
-    std::string path;       // absolute, of a directory inside
-    size_t root_bytes = 0;  // how much of `path` is the root's own
+    std::string path;                       // absolute, of a directory inside
+    size_t root_bytes = 0;                  // how much of `path` is the root's own
+    absl::Status error = absl::OkStatus();  // why it is not known
   };
 
   Directory Find(const InodeId& directory);
   std::optional<Directory> Known(const InodeId& directory);
   // The parent directory and the name in it; nullopt at the top of the filesystem.
-  std::optional<std::pair<InodeId, std::string>> ParentOf(const InodeId& directory);
+  absl::StatusOr<std::optional<std::pair<InodeId, std::string>>> ParentOf(const InodeId& directory);
   // What `parent` says about its entry `name`.
   Directory Below(const Directory& parent, const std::string& name, bool is_directory) const;
 

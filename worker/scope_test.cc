@@ -318,6 +318,35 @@ TEST_F(ScopeTest, DirectoryIsFoundByItsExtref) {
   EXPECT_EQ(PathOf(file), "/mnt/root/a/f");
 }
 
+// Called outside, a file would be settled for good; and the verdict must not be remembered.
+TEST_F(ScopeTest, UnreadableDirectoriesAreNotCalledOutside) {
+  const uint64_t root = Dir("root");
+  SetRoots({{.path = "/mnt/root", .subvolume_id = kFsTree, .inode = root}});
+  const InodeId file = File("f", Dir("a", root));
+  const std::vector<InodeLink> links = Links(file);
+  volume().FailSearch(kFsTree, absl::UnavailableError("no memory for a moment"));
+  const Scope::Answer answer = on_.scope.Check(file, links);
+  EXPECT_EQ(answer.verdict, Verdict::kOutside);
+  EXPECT_EQ(answer.error.code(), absl::StatusCode::kUnavailable);
+  volume().FailSearch(kFsTree, absl::OkStatus());
+  EXPECT_EQ(Check(file), Verdict::kInside);
+}
+
+// What is known to be inside by one name needs no other.
+TEST_F(ScopeTest, UnreadableDirectoryOfAnotherNameDoesNotMatter) {
+  const uint64_t root = Dir("root");
+  SetRoots({{.path = "/mnt/root", .subvolume_id = kFsTree, .inode = root}});
+  const uint64_t known = Dir("known", root);
+  ASSERT_EQ(Check(File("g", known)), Verdict::kInside);
+  const InodeId file = File("f", Dir("other", root));
+  volume().Link(file, known, "h");
+  const std::vector<InodeLink> links = Links(file);
+  volume().FailSearch(kFsTree, absl::DataLossError("bad leaf"));
+  const Scope::Answer answer = on_.scope.Check(file, links);
+  EXPECT_EQ(answer.verdict, Verdict::kInside);
+  EXPECT_TRUE(answer.error.ok());
+}
+
 // ---- Cost
 
 // A million files in one directory cost one walk upwards.

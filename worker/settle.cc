@@ -122,6 +122,16 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
   }
 }
 
+// Leaves of metadata that refer to the extent. The extent item counts them, but not those that the
+// running transaction has added; files that are not the same inode at the same place cannot share one.
+int64_t LeafCount(const ExtentView& view) {
+  std::set<std::pair<uint64_t, int64_t>> places;
+  for (const Reference& reference : view.references) {
+    places.emplace(reference.file.inode, reference.file_offset);
+  }
+  return std::max(static_cast<int64_t>(view.item_references), static_cast<int64_t>(places.size()));
+}
+
 }  // namespace
 
 ExtentResult ResultOf(const ExtentView& view, Outcome outcome, Holder holder) {
@@ -140,7 +150,7 @@ Drop MakeDrop(const ExtentView& view, std::vector<Move> moves) {
           .disk_bytes = view.disk_bytes,
           .moves = std::move(moves),
           .reference_count = static_cast<int64_t>(view.references.size()),
-          .leaf_count = static_cast<int64_t>(view.item_references),
+          .leaf_count = LeafCount(view),
           .reference_bytes = reference_bytes};
 }
 

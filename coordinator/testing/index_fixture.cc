@@ -52,14 +52,12 @@ void IndexFixture::Reopen(std::unique_ptr<OrderedStore> store) {
   volume_ = *volume;
 }
 
-void IndexFixture::TearDown() {
-  EXPECT_THAT(Violations(*store_, Record()), ::testing::IsEmpty());
-}
+void IndexFixture::TearDown() { EXPECT_THAT(Violations(*store_, Record()), ::testing::IsEmpty()); }
 
 int64_t IndexFixture::Scan(std::vector<Extent> extents, int64_t target_generation) {
-  ScanUpload upload(*store_, *volume_,
-                    {.incarnation = Record().incarnation(),
-                     .target_generation = target_generation});
+  ScanUpload upload(
+      *store_, *volume_,
+      {.incarnation = Record().incarnation(), .target_generation = target_generation});
   EXPECT_THAT(upload.Add(std::move(extents), 0), IsOk());
   EXPECT_THAT(upload.End(), IsOk());
   return upload.progress().new_count;
@@ -89,12 +87,11 @@ std::vector<Group> IndexFixture::Plan(PlanKind kind) {
 
 void IndexFixture::Report(uint64_t address, v1::Outcome outcome, v1::Holder holder,
                           uint64_t generation) {
-  EXPECT_THAT(RecordResults(*store_, *volume_, Record().incarnation(),
-                            {{.address = address,
-                              .generation = generation,
-                              .outcome = outcome,
-                              .holder = holder}}),
-              IsOk());
+  EXPECT_THAT(
+      RecordResults(
+          *store_, *volume_, Record().incarnation(),
+          {{.address = address, .generation = generation, .outcome = outcome, .holder = holder}}),
+      IsOk());
 }
 
 void IndexFixture::EndBoth(uint64_t subvolumes, uint64_t scope) {

@@ -30,8 +30,8 @@ namespace onefold::index {
 inline constexpr VolumeUuid kTestVolume = {{1, 2, 3}};
 inline constexpr VolumeBook::Shape kTestShape = {.block_bytes = 4096, .checksum_kind = 1};
 
-// An extent with complete checksums whose digest stands for its content, and whose head is made of it
-// or given.
+// An extent with complete checksums whose digest stands for its content, and whose head is made of
+// it or given.
 Extent File(uint64_t address, uint32_t length, uint64_t content, uint64_t head = 0,
             uint64_t generation = 10);
 Extent WithoutChecksums(uint64_t address, uint32_t length, ChecksumState state,

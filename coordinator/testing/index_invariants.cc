@@ -4,7 +4,6 @@
 #include <set>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "coordinator/extent_ledger.h"
@@ -171,9 +170,8 @@ class Checker {
 
 Rows RowsWith(const OrderedStore& store, absl::string_view prefix) {
   Rows rows;
-  const auto cursor = store.NewCursor(OrderedStore::Access::kWalk);
-  for (cursor->Seek(prefix); cursor->Valid() && absl::StartsWith(cursor->key(), prefix);
-       cursor->Next()) {
+  const auto cursor = store.Walk(prefix);
+  for (; cursor->Valid(); cursor->Next()) {
     rows[std::string(cursor->key())] = std::string(cursor->value());
   }
   CHECK(cursor->status().ok());

@@ -17,9 +17,13 @@ namespace onefold::index {
 
 class MemoryStore final : public OrderedStore {
  public:
-  std::unique_ptr<StoreCursor> NewCursor(Access access) const override {
+  std::unique_ptr<StoreCursor> Walk(absl::string_view prefix) const override {
     MutexLock lock(&mutex_);
-    return std::make_unique<Cursor>(rows_, access);
+    return std::make_unique<Cursor>(rows_, std::string(prefix), /*walks=*/true);
+  }
+  std::unique_ptr<StoreCursor> LookUp() const override {
+    MutexLock lock(&mutex_);
+    return std::make_unique<Cursor>(rows_, "", /*walks=*/false);
   }
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
@@ -67,15 +71,18 @@ class MemoryStore final : public OrderedStore {
 
   class Cursor final : public StoreCursor {
    public:
-    Cursor(Rows rows, Access access) : rows_(std::move(rows)), access_(access), at_(rows_.end()) {}
+    Cursor(Rows rows, std::string prefix, bool walks)
+        : rows_(std::move(rows)),
+          prefix_(std::move(prefix)),
+          walks_(walks),
+          at_(walks ? rows_.lower_bound(prefix_) : rows_.end()) {}
     void Seek(absl::string_view key) override {
       at_ = rows_.lower_bound(std::string(key));
-      prefix_ = std::string(key.substr(0, kKeyPrefixBytes));
+      if (!walks_) prefix_ = std::string(key.substr(0, kKeyPrefixBytes));
     }
     void Next() override { ++at_; }
     bool Valid() const override {
-      return at_ != rows_.end() && (access_ == Access::kWalk ||
-                                    at_->first.compare(0, kKeyPrefixBytes, prefix_) == 0);
+      return at_ != rows_.end() && at_->first.compare(0, prefix_.size(), prefix_) == 0;
     }
     absl::string_view key() const override { return at_->first; }
     absl::string_view value() const override { return at_->second; }
@@ -83,8 +90,8 @@ class MemoryStore final : public OrderedStore {
 
    private:
     const Rows rows_;
-    const Access access_;
     std::string prefix_;
+    const bool walks_;
     Rows::const_iterator at_;
   };
 

@@ -1,5 +1,5 @@
-// What every OrderedStore promises. The tests of the index run on MemoryStore, so it has to keep the
-// same promises as RocksDB; a new implementation adds one INSTANTIATE line.
+// What every OrderedStore promises. The tests of the index run on MemoryStore, so it has to keep
+// the same promises as RocksDB; a new implementation adds one INSTANTIATE line.
 
 #ifndef ONEFOLD_COORDINATOR_TESTING_ORDERED_STORE_CONTRACT_H_
 #define ONEFOLD_COORDINATOR_TESTING_ORDERED_STORE_CONTRACT_H_
@@ -101,7 +101,7 @@ TEST_P(OrderedStoreContract, BigBatchesDoTheSame) {
 // A plan is read while results come in.
 TEST_P(OrderedStoreContract, CursorSeesTheStoreAsItWas) {
   Put({{"a", "1"}, {"c", "3"}});
-  const auto rows = store_->NewCursor(OrderedStore::Access::kWalk);
+  const auto rows = store_->Walk("");
   RowBatch batch;
   batch.Put("b", "2");
   batch.Delete("c");
@@ -114,9 +114,25 @@ TEST_P(OrderedStoreContract, CursorSeesTheStoreAsItWas) {
   EXPECT_THAT(rows->status(), IsOk());
 }
 
+TEST_P(OrderedStoreContract, WalkStaysAmongRowsOfThePrefix) {
+  Put({{"a", "0"}, {"b", "1"}, {"b\xff\xff", "2"}, {"c", "3"}, {"\xff", "4"}, {"\xff\xff", "5"}});
+  EXPECT_THAT(RowsWith(*store_, "b"),
+              ::testing::ElementsAre(::testing::Pair("b", "1"), ::testing::Pair("b\xff\xff", "2")));
+  EXPECT_EQ(RowsWith(*store_, "\xff").size(), 2u);
+  EXPECT_EQ(RowsWith(*store_, "d").size(), 0u);
+  const auto rows = store_->Walk("b");
+  rows->Seek("b1");
+  ASSERT_TRUE(rows->Valid());
+  EXPECT_EQ(rows->key(), "b\xff\xff");
+  rows->Next();
+  EXPECT_FALSE(rows->Valid());
+  rows->Seek("b");
+  EXPECT_TRUE(rows->Valid());
+}
+
 TEST_P(OrderedStoreContract, LookUpStaysAmongRowsOfThePrefix) {
   Put({{Key("F1"), "0"}, {Key("F1", "x"), "1"}, {Key("F1", "y"), "2"}, {Key("F2", "a"), "3"}});
-  const auto rows = store_->NewCursor(OrderedStore::Access::kLookup);
+  const auto rows = store_->LookUp();
   rows->Seek(Key("F1", "x"));
   ASSERT_TRUE(rows->Valid());
   EXPECT_EQ(rows->value(), "1");

@@ -621,4 +621,13 @@ int64_t FakeVolume::SizeOf(const InodeId& file) {
   return static_cast<int64_t>(Find(file).item.size);
 }
 
+std::vector<InodeId> FakeVolume::Files() {
+  MutexLock lock(&mutex_);
+  std::vector<InodeId> files;
+  for (const auto& [file, inode] : inodes_) {
+    if (inode.item.is_regular()) files.push_back(file);
+  }
+  return files;
+}
+
 }  // namespace onefold

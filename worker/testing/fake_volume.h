@@ -154,6 +154,7 @@ class FakeVolume final : public Volume {
   // Addresses of the extents of the file in file order, holes left out, repeats joined.
   std::vector<uint64_t> ExtentsOf(const InodeId& file);
   int64_t SizeOf(const InodeId& file);
+  std::vector<InodeId> Files();         // all regular ones
   bool ExtentExists(uint64_t address);  // in the extent tree
   Blocks DiskOf(uint64_t address);      // blocks of an extent that exists
   int64_t DataBytes();                  // on disk, of the extent tree
@@ -173,7 +174,7 @@ class FakeVolume final : public Volume {
   void FailCalls(std::vector<int> errors);
   void FailOpen(const InodeId& file, absl::Status status);
   void FailRead(const InodeId& file, absl::Status status);
-  // Look-ups in one tree, and of references.
+  // Look-ups in one tree (until OK is given), and of references.
   void FailSearch(uint64_t tree, absl::Status status);
   void FailReferences(uint64_t address, absl::Status status);
   // How long each dedupe call takes.

@@ -361,7 +361,11 @@ void FakeVolume::FailRead(const InodeId& file, absl::Status status) {
 
 void FakeVolume::FailSearch(uint64_t tree, absl::Status status) {
   MutexLock lock(&mutex_);
-  search_errors_[tree] = std::move(status);
+  if (status.ok()) {
+    search_errors_.erase(tree);
+  } else {
+    search_errors_[tree] = std::move(status);
+  }
 }
 
 void FakeVolume::FailReferences(uint64_t address, absl::Status status) {
