@@ -154,6 +154,11 @@ class DedupeParser {
     if (end_of_options != arguments.end()) {
       parsed.paths.insert(parsed.paths.end(), end_of_options + 1, arguments.end());
     }
+    for (const std::string& path : parsed.paths) {
+      if (path.empty()) {  // an unset variable in a script, most likely
+        return absl::InvalidArgumentError("a PATH is empty; for the current directory say .");
+      }
+    }
     const absl::Status status = Convert(parsed);
     if (!status.ok()) return status;
     return parsed;

@@ -1,11 +1,14 @@
 // The `onefold` program: finds the command and hands it its arguments.
 
 #include <absl/synchronization/mutex.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -68,10 +71,28 @@ int Main(const Arguments& arguments) {
   return kExitRefused;
 }
 
+// A closed descriptor would be given to the next file that is opened, and what is printed would end
+// up in it. Read-only, so that writing still fails and is noticed.
+void HoldStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDONLY);
+  }
+}
+
+// Libraries throw where memory or threads run out; nobody wants a core dump for that.
+[[noreturn]] void EndWithoutResources() {
+  constexpr char kMessage[] =
+      "onefold: out of memory or threads (see ulimit -a, and limits of the container)\n";
+  (void)!write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  _exit(kExitRefused);
+}
+
 }  // namespace
 }  // namespace onefold
 
 int main(int argc, char** argv) {
+  onefold::HoldStandardDescriptors();
+  std::set_terminate(onefold::EndWithoutResources);
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.

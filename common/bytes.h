@@ -1,5 +1,5 @@
-// Integers as bytes: little endian for columns on the wire, big endian for keys (byte order is number
-// order), LEB128 varints for small values. All readers are bounded; none trusts its input.
+// Integers as bytes: little endian for columns on the wire, big endian for keys (byte order is
+// number order), LEB128 varints for small values. All readers are bounded; none trusts its input.
 
 #ifndef ONEFOLD_COMMON_BYTES_H_
 #define ONEFOLD_COMMON_BYTES_H_

@@ -1,5 +1,5 @@
-// CHECK: invariants that stay on in release. A dedupe tool that no longer knows what it is doing must
-// stop.
+// CHECK: invariants that stay on in release. A dedupe tool that no longer knows what it is doing
+// must stop.
 
 #ifndef ONEFOLD_COMMON_CHECK_H_
 #define ONEFOLD_COMMON_CHECK_H_

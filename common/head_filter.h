@@ -1,6 +1,6 @@
 // HeadFilter: a blocked Bloom filter over head digests; its format is that of GetHeadsResponse
-// (proto/onefold/v1/extents.proto). The coordinator builds it, the worker asks it about every window
-// of every extent, so one question touches one cache line.
+// (proto/onefold/v1/extents.proto). The coordinator builds it, the worker asks it about every
+// window of every extent, so one question touches one cache line.
 //
 // Not thread-safe while being built; afterwards any thread may ask.
 
@@ -21,11 +21,9 @@ class HeadFilter {
  public:
   // An empty filter for about `head_count` heads: 16 bits each, at most kHeadFilterBytesMax.
   static HeadFilter ForHeads(int64_t head_count) {
-    const int64_t bytes =
-        std::clamp(head_count * 2, kHeadFilterBlockBytes, kHeadFilterBytesMax);
-    return HeadFilter(
-        std::string((bytes + kHeadFilterBlockBytes - 1) / kHeadFilterBlockBytes *
-                        kHeadFilterBlockBytes, '\0'));
+    const int64_t bytes = std::clamp(head_count * 2, kHeadFilterBlockBytes, kHeadFilterBytesMax);
+    return HeadFilter(std::string(
+        (bytes + kHeadFilterBlockBytes - 1) / kHeadFilterBlockBytes * kHeadFilterBlockBytes, '\0'));
   }
 
   // A filter from its bytes, whose size is a positive multiple of kHeadFilterBlockBytes.

@@ -40,15 +40,15 @@ struct Example {
 
 // Counters of one volume, or the sum over volumes.
 struct RunCounters {
-  std::optional<int64_t> extents_total;    // in the index after the run
-  std::optional<int64_t> extents_scanned;  // fingerprinted in this run
-  std::optional<int64_t> bytes_scanned;    // on-disk bytes of those
-  std::optional<int64_t> file_bytes_read;  // file data the program read
-  std::optional<int64_t> dedupe_requests;  // (source, destination) pairs given to the kernel
-  std::optional<int64_t> bytes_shared;     // file bytes of references that were moved
-  std::optional<int64_t> bytes_freed;      // on-disk bytes of dropped extents that are gone
-  std::optional<int64_t> bytes_written;    // by relocation
-  std::optional<int64_t> bytes_pinned;     // on-disk bytes of extents left alone
+  std::optional<int64_t> extents_total;      // in the index after the run
+  std::optional<int64_t> extents_scanned;    // fingerprinted in this run
+  std::optional<int64_t> bytes_scanned;      // on-disk bytes of those
+  std::optional<int64_t> file_bytes_read;    // file data the program read
+  std::optional<int64_t> dedupe_requests;    // (source, destination) pairs given to the kernel
+  std::optional<int64_t> bytes_shared;       // file bytes of references that were moved
+  std::optional<int64_t> bytes_freed;        // on-disk bytes of dropped extents that are gone
+  std::optional<int64_t> bytes_written;      // by relocation
+  std::optional<int64_t> bytes_pinned;       // on-disk bytes of extents left alone
   std::map<std::string, int64_t> pinned_by;  // holder → bytes
   std::optional<int64_t> metadata_bytes_grown;
   std::map<std::string, int64_t> skipped;  // reason → extents

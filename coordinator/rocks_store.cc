@@ -77,6 +77,7 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.max_write_buffer_number = 2;
   options.arena_block_size = budget.write_buffer_bytes / 16;
   options.max_total_wal_size = 2 * budget.write_buffer_bytes;
+  options.avoid_flush_during_recovery = true;  // or each start would leave a small table
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 32 << 20;
@@ -142,12 +143,8 @@ class RocksStore final : public OrderedStore {
       : directory_(std::move(directory)), options_(std::move(options)), db_(std::move(db)) {}
 
   ~RocksStore() override {
-    uint64_t unflushed_bytes = 0;
-    db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &unflushed_bytes);
     // Nothing is lost when either fails: what was acknowledged is in the log.
-    if (unflushed_bytes > options_.arena_block_size + kUnflushedBytesMax) {
-      db_->Flush({}).PermitUncheckedError();
-    }
+    FlushIfMuch().IgnoreError();
     db_->Close().PermitUncheckedError();
   }
 
@@ -196,7 +193,7 @@ class RocksStore final : public OrderedStore {
   }
 
   absl::Status Compact() override {
-    RETURN_IF_ERROR(Checked(db_->Flush({})));
+    RETURN_IF_ERROR(FlushIfMuch());
     if (!WorthCompacting()) return absl::OkStatus();
     rocksdb::CompactRangeOptions options;
     options.exclusive_manual_compaction = false;
@@ -229,9 +226,16 @@ class RocksStore final : public OrderedStore {
     return Checked(db_->Write(options, &rows));
   }
 
-  absl::Status Ingest(const RowBatch& batch) {
+  absl::Status Ingest(const RowBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
     return IngestBatch(*db_, options_, batch, directory_, stem);
+  }
+
+  absl::Status FlushIfMuch() {
+    uint64_t bytes = 0;
+    db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes);
+    const bool much = bytes > options_.arena_block_size + kUnflushedBytesMax;
+    return much ? Checked(db_->Flush({})) : absl::OkStatus();
   }
 
   bool WorthCompacting() const {

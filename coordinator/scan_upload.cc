@@ -50,9 +50,11 @@ ScanUpload::~ScanUpload() {
 }
 
 absl::Status ScanUpload::Add(std::vector<Extent> rows, uint64_t complete_below) {
+  for (const Extent& row : rows) gathered_.anchor_count += row.anchors.size();
   std::move(rows.begin(), rows.end(), std::back_inserter(gathered_.rows));
   gathered_.complete_below = std::max(gathered_.complete_below, complete_below);
-  return gathered_.rows.size() < kRowsPerRun ? absl::OkStatus() : HandOver();
+  const bool full = gathered_.rows.size() + gathered_.anchor_count >= kRowsPerRun;
+  return full ? HandOver() : absl::OkStatus();
 }
 
 absl::Status ScanUpload::End() {

@@ -25,7 +25,7 @@
 
 namespace onefold::index {
 
-// About 3 MB of rows, twice while one run is written.
+// About 3 MB of rows, twice while one run is written. Anchors count as rows.
 inline constexpr size_t kRowsPerRun = 32768;
 
 class ScanUpload {
@@ -58,6 +58,7 @@ class ScanUpload {
  private:
   struct Run {
     std::vector<Extent> rows;
+    size_t anchor_count = 0;
     uint64_t complete_below = 0;
   };
 

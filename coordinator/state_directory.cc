@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -90,6 +91,25 @@ absl::StatusOr<bool> IsAbsentOrEmpty(const std::string& directory) {
   return true;
 }
 
+// Somebody else's directory, /etc say, does not get our files among its own.
+absl::Status CheckIsOurs(const std::string& directory) {
+  std::error_code error;
+  for (const char* database : {"state", "index"}) {
+    const std::filesystem::path format = std::filesystem::path(directory) / database / kFormatFile;
+    if (std::filesystem::exists(format, error)) return absl::OkStatus();
+  }
+  std::filesystem::directory_iterator entries(directory, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    if (name != "lock" && name != "state" && name != "index" && name != "lost+found" &&
+        !absl::StartsWith(name, "index.damaged-")) {
+      return Foreign(directory, "is in use for something else");
+    }
+  }
+  return error ? absl::ErrnoToStatus(error.value(), absl::StrCat("reading ", directory))
+               : absl::OkStatus();
+}
+
 }  // namespace
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -124,7 +144,7 @@ absl::Status MakeStateDirectory(const std::string& directory) {
   if (!std::filesystem::is_directory(directory, ignored)) {
     return absl::FailedPreconditionError(absl::StrCat(directory, " is no directory"));
   }
-  return absl::OkStatus();
+  return CheckIsOurs(directory);
 }
 
 absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_view kind,

@@ -19,8 +19,7 @@ T Load(absl::string_view body, size_t at) {
 }
 
 // Reads a little-endian field of a packed on-disk struct out of `body`, which is long enough.
-#define LOAD_FIELD(type, body, structure, field) \
-  Load<type>(body, offsetof(struct structure, field))
+#define LOAD_FIELD(type, body, structure, field) Load<type>(body, offsetof(struct structure, field))
 
 }  // namespace
 
@@ -80,7 +79,8 @@ std::optional<RootItem> ParseRootItem(absl::string_view body) {
   // Items written before Linux 3.6 end before `generation_v2` and know no uuids.
   if (body.size() < offsetof(btrfs_root_item, generation_v2)) return std::nullopt;
   RootItem item;
-  item.read_only = (LOAD_FIELD(uint64_t, body, btrfs_root_item, flags) & BTRFS_ROOT_SUBVOL_RDONLY) != 0;
+  item.read_only =
+      (LOAD_FIELD(uint64_t, body, btrfs_root_item, flags) & BTRFS_ROOT_SUBVOL_RDONLY) != 0;
   item.references = LOAD_FIELD(uint32_t, body, btrfs_root_item, refs);
   if (body.size() >= offsetof(btrfs_root_item, received_uuid)) {
     std::memcpy(item.uuid.data(), body.data() + offsetof(btrfs_root_item, uuid), 16);
@@ -99,17 +99,10 @@ std::optional<FileExtent> ParseFileExtent(absl::string_view body) {
   extent.encoding = LOAD_FIELD(uint8_t, body, btrfs_file_extent_item, encryption) |
                     (LOAD_FIELD(uint16_t, body, btrfs_file_extent_item, other_encoding) != 0);
   switch (LOAD_FIELD(uint8_t, body, btrfs_file_extent_item, type)) {
-    case BTRFS_FILE_EXTENT_INLINE:
-      extent.kind = FileExtent::Kind::kInline;
-      return extent;
-    case BTRFS_FILE_EXTENT_REG:
-      extent.kind = FileExtent::Kind::kRegular;
-      break;
-    case BTRFS_FILE_EXTENT_PREALLOC:
-      extent.kind = FileExtent::Kind::kPreallocated;
-      break;
-    default:
-      return std::nullopt;
+    case BTRFS_FILE_EXTENT_INLINE: extent.kind = FileExtent::Kind::kInline; return extent;
+    case BTRFS_FILE_EXTENT_REG: extent.kind = FileExtent::Kind::kRegular; break;
+    case BTRFS_FILE_EXTENT_PREALLOC: extent.kind = FileExtent::Kind::kPreallocated; break;
+    default: return std::nullopt;
   }
   if (body.size() < sizeof(btrfs_file_extent_item)) return std::nullopt;
   extent.disk_address = LOAD_FIELD(uint64_t, body, btrfs_file_extent_item, disk_bytenr);

@@ -1,8 +1,8 @@
 // Parsers for the bodies of btrfs tree items, as BTRFS_IOC_TREE_SEARCH_V2 returns them.
 //
 // Sources: linux/btrfs_tree.h and the kernel's on-disk format documentation. Everything is little
-// endian and unaligned. An item may be cut or hostile: each parser checks lengths before it reads and
-// answers nullopt (or stops) instead of guessing.
+// endian and unaligned. An item may be cut or hostile: each parser checks lengths before it reads
+// and answers nullopt (or stops) instead of guessing.
 //
 // Pure; any thread.
 

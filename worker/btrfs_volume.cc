@@ -28,7 +28,8 @@ namespace {
 
 constexpr int64_t kPageBytes = 4096;
 
-// The handle that open_by_handle_at takes on btrfs (FILEID_BTRFS_WITHOUT_PARENT): fs/btrfs/export.h.
+// The handle that open_by_handle_at takes on btrfs (FILEID_BTRFS_WITHOUT_PARENT):
+// fs/btrfs/export.h.
 struct BtrfsHandle {
   uint64_t inode;
   uint64_t subvolume;
@@ -131,8 +132,8 @@ class BtrfsVolume final : public Volume {
   const VolumeInfo info_;
 };
 
-// Memory for the argument of an ioctl, aligned for any struct. Small ones are kept for the thread's next
-// call: look-ups come by the hundred thousand.
+// Memory for the argument of an ioctl, aligned for any struct. Small ones are kept for the thread's
+// next call: look-ups come by the hundred thousand.
 class ScratchBuffer {
  public:
   explicit ScratchBuffer(size_t bytes) : words_((bytes + 7) / 8) {
@@ -197,8 +198,9 @@ absl::Status BtrfsVolume::Search(const TreeRange& range,
       std::memcpy(&header, buffer + at, sizeof(header));
       at += sizeof(header);
       CHECK(header.len <= buffer_bytes - at);
-      const TreeItem item{.key = {header.objectid, static_cast<uint8_t>(header.type), header.offset},
-                          .body = absl::string_view(buffer + at, header.len)};
+      const TreeItem item{
+          .key = {header.objectid, static_cast<uint8_t>(header.type), header.offset},
+          .body = absl::string_view(buffer + at, header.len)};
       at += header.len;
       first = item.key;
       if (!visit(item)) return absl::OkStatus();
@@ -211,7 +213,8 @@ absl::Status BtrfsVolume::Search(const TreeRange& range,
 
 absl::StatusOr<std::vector<RawReference>> BtrfsVolume::References(uint64_t address,
                                                                   int64_t reference_max) {
-  // The kernel clears the whole buffer first: milliseconds for 16 MiB, so it starts with 170 references.
+  // The kernel clears the whole buffer first: milliseconds for 16 MiB, so it starts with 170
+  // references.
   size_t bytes = 4096;
   constexpr size_t kBytesMax = 16 << 20;  // the kernel's own limit
   while (true) {
@@ -223,7 +226,8 @@ absl::StatusOr<std::vector<RawReference>> BtrfsVolume::References(uint64_t addre
     args.flags = BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET;
     args.inodes = reinterpret_cast<uint64_t>(container);
     if (ioctl(mount_.get(), BTRFS_IOC_LOGICAL_INO_V2, &args) != 0) {
-      return StatusFromErrno(errno, absl::StrCat("looking up references of the extent at ", address));
+      return StatusFromErrno(errno,
+                             absl::StrCat("looking up references of the extent at ", address));
     }
     const int64_t count = (int64_t{container->elem_cnt} + container->elem_missed) / 3;
     if (count > reference_max) {
@@ -260,8 +264,8 @@ absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file)
     fd = open_by_handle_at(mount_.get(), handle, kFlags);
   }
   if (fd < 0) {
-    return StatusFromErrno(errno,
-                           absl::StrCat("opening inode ", file.inode, " of subvolume ", file.subvolume));
+    return StatusFromErrno(
+        errno, absl::StrCat("opening inode ", file.inode, " of subvolume ", file.subvolume));
   }
   return std::make_unique<BtrfsFile>(Fd(fd), may_read);
 }
@@ -337,7 +341,8 @@ absl::StatusOr<SpaceInfo> BtrfsVolume::Space() {
       space.metadata_used += entry.used_bytes;
       space.metadata_total += entry.total_bytes;
       int64_t copies = 1;
-      if (entry.flags & (BTRFS_BLOCK_GROUP_DUP | BTRFS_BLOCK_GROUP_RAID1 | BTRFS_BLOCK_GROUP_RAID10)) {
+      if (entry.flags &
+          (BTRFS_BLOCK_GROUP_DUP | BTRFS_BLOCK_GROUP_RAID1 | BTRFS_BLOCK_GROUP_RAID10)) {
         copies = 2;
       } else if (entry.flags & BTRFS_BLOCK_GROUP_RAID1C3) {
         copies = 3;

@@ -1,6 +1,6 @@
-// CoordinatorClient: the worker's end of the conversation in proto/onefold/v1/, in plain values. Real:
-// GrpcCoordinatorClient (grpc_coordinator_client.h). One object serves one volume; the lease it got
-// from Sync goes along with every call.
+// CoordinatorClient: the worker's end of the conversation in proto/onefold/v1/, in plain values.
+// Real: GrpcCoordinatorClient (grpc_coordinator_client.h). One object serves one volume; the lease
+// it got from Sync goes along with every call.
 //
 // Not thread-safe, but for ReportResults, which any thread may call. All calls block.
 
@@ -75,8 +75,8 @@ class ExtentUpload {
   virtual ~ExtentUpload() = default;
   // Ascending addresses within a run of calls; a lower address than before starts a new run.
   virtual absl::Status Add(const ExtentRow& row) = 0;
-  // Every extent below `address` that the upload is about has been added: an upload that breaks off is
-  // resumed there.
+  // Every extent below `address` that the upload is about has been added: an upload that breaks off
+  // is resumed there.
   virtual absl::Status CompleteBelow(uint64_t address) = 0;
   // Ends it: the cursor moves to the target generation. All is durable when it returns.
   virtual absl::StatusOr<IndexTotals> End() = 0;
@@ -136,8 +136,9 @@ struct PlanEnd {
   bool inside = false;  // PlanKind::kInside was worked through too
 };
 struct PlanSummary {
-  std::map<std::string, int64_t> pinned_bytes;        // holder ("outside_files") → bytes
-  std::map<std::string, int64_t> incomplete_extents;  // "no_checksums", "partial_checksums" → extents
+  std::map<std::string, int64_t> pinned_bytes;  // holder ("outside_files") → bytes
+  std::map<std::string, int64_t>
+      incomplete_extents;  // "no_checksums", "partial_checksums" → extents
   int64_t extent_count = 0;
 };
 

@@ -18,40 +18,29 @@ DedupeAnswer ClassifyError(int error) {
   switch (error) {
     case EAGAIN:  // btrfs send reads the destination's subvolume
     case EBUSY:
-    case EINTR:
-      return DedupeAnswer::kBusy;
+    case EINTR: return DedupeAnswer::kBusy;
     case EINVAL:  // beyond end of file, or nodatasum against datasum
     case ENOENT:
     case ESTALE:
     case EISDIR:
     case ELOOP:
-    case EBADF:
-      return DedupeAnswer::kChanged;
+    case EBADF: return DedupeAnswer::kChanged;
     case EPERM:
-    case EACCES:
-      return DedupeAnswer::kImmutable;
-    case ETXTBSY:
-      return DedupeAnswer::kSwapfile;
-    case EROFS:
-      return DedupeAnswer::kReadOnly;
-    case EXDEV:
-      return DedupeAnswer::kOtherMount;
+    case EACCES: return DedupeAnswer::kImmutable;
+    case ETXTBSY: return DedupeAnswer::kSwapfile;
+    case EROFS: return DedupeAnswer::kReadOnly;
+    case EXDEV: return DedupeAnswer::kOtherMount;
     case EIO:
-    case EUCLEAN:
-      return DedupeAnswer::kReadError;
+    case EUCLEAN: return DedupeAnswer::kReadError;
     case ENOSPC:
-    case EDQUOT:
-      return DedupeAnswer::kNoSpace;
+    case EDQUOT: return DedupeAnswer::kNoSpace;
     case ENOMEM:
     case EMFILE:
-    case ENFILE:
-      return DedupeAnswer::kNoMemory;
+    case ENFILE: return DedupeAnswer::kNoMemory;
     case ENOTTY:
     case EOPNOTSUPP:
-    case ENOSYS:
-      return DedupeAnswer::kUnsupported;
-    default:
-      return DedupeAnswer::kRefused;
+    case ENOSYS: return DedupeAnswer::kUnsupported;
+    default: return DedupeAnswer::kRefused;
   }
 }
 

@@ -1,7 +1,7 @@
 // What the kernel's answers to FIDEDUPERANGE mean. One table, tested row by row.
 //
-// Source: ioctl_fideduperange(2), fs/remap_range.c, fs/btrfs/reflink.c; each row that this kernel can
-// show has a test that asks it (tests/btrfs).
+// Source: ioctl_fideduperange(2), fs/remap_range.c, fs/btrfs/reflink.c; each row that this kernel
+// can show has a test that asks it (tests/btrfs).
 
 #ifndef ONEFOLD_WORKER_DEDUPE_ANSWER_H_
 #define ONEFOLD_WORKER_DEDUPE_ANSWER_H_
@@ -28,8 +28,8 @@ enum class DedupeAnswer {
   kStopped,      // not asked: the run is ending
 };
 
-// `status`: 0, 1 (differs) or a negative errno, of one destination. `bytes`: what the kernel says it
-// did; `length`: what was asked.
+// `status`: 0, 1 (differs) or a negative errno, of one destination. `bytes`: what the kernel says
+// it did; `length`: what was asked.
 DedupeAnswer ClassifyAnswer(int32_t status, int64_t bytes, int64_t length);
 
 // `error`: errno of the call as a whole, or of opening one of the files.

@@ -15,8 +15,8 @@
 namespace onefold {
 namespace {
 
-// What one call reads at most, sources and destinations together: large enough for sequential reading,
-// small enough that all threads together stay far below a small NAS's memory.
+// What one call reads at most, sources and destinations together: large enough for sequential
+// reading, small enough that all threads together stay far below a small NAS's memory.
 constexpr int64_t kCallBytesMax = 8 << 20;
 // The kernel's own step (BTRFS_MAX_DEDUPE_LEN); longer calls are cut there anyway.
 constexpr int64_t kMoveBytesMax = 16 << 20;
@@ -58,7 +58,7 @@ class Executor::Batch {
   }
 
   std::vector<Execution> Run() {
-    const int count = std::min<int>(executor_.options_.thread_count, static_cast<int>(calls_.size()));
+    const int count = std::min(executor_.options_.thread_count, CallCount());
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i) {
       threads.emplace_back([this] {
@@ -83,7 +83,8 @@ class Executor::Batch {
   struct OpenSet;
 
   // A source range that several calls may read. What of it was in the page cache counts as it was
-  // before the first of them: the others find there what that one has read. It stays until the last.
+  // before the first of them: the others find there what that one has read. It stays until the
+  // last.
   struct SourceUse {
     int64_t calls_left = 0;
     bool known = false;
@@ -130,6 +131,11 @@ class Executor::Batch {
                       .targets = {target}});
   }
 
+  int CallCount() {
+    MutexLock lock(&mutex_);
+    return static_cast<int>(calls_.size());
+  }
+
   void Work() {
     std::string buffer;
     while (true) {
@@ -157,9 +163,8 @@ class Executor::Batch {
   void LockInodes(const std::vector<InodeId>& inodes) {
     MutexLock lock(&mutex_);
     while (std::any_of(inodes.begin(), inodes.end(),
-                       [&](const InodeId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                         return busy_.contains(id);
-                       })) {
+                       [&](const InodeId& id)
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return busy_.contains(id); })) {
       free_.Wait(&mutex_);
     }
     busy_.insert(inodes.begin(), inodes.end());
@@ -335,11 +340,10 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
         again.push_back(todo[n]);
       } else {
         Record(target, call.length, answer, error != 0 ? error : -destination.status);
-        // The kernel drops the pages of a range that it lets share others' blocks.
-        if (answer == DedupeAnswer::kSame) files.destinations[todo[n]].resident.clear();
       }
     }
-    // A round that did not get farther counts as a try, whatever its reason: no request loops for ever.
+    // A round that did not get farther counts as a try, whatever its reason: no request loops for
+    // ever.
     if (shortest == 0 || again.size() == todo.size()) {
       if (++tries >= kTriesMax && shortest == 0) {
         for (const size_t i : again) {
@@ -355,7 +359,8 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
   UnlockInodes(inodes);
 }
 
-void Executor::Batch::Prefetch(OpenFile& file, int64_t offset, int64_t length, std::string& buffer) {
+void Executor::Batch::Prefetch(OpenFile& file, int64_t offset, int64_t length,
+                               std::string& buffer) {
   if (buffer.empty()) buffer.resize(kReadBytes);
   for (int64_t at = 0; at < length && !executor_.stop_.requested();) {
     const auto got = file.Read(

@@ -1,9 +1,10 @@
 // Executor: carries out drops. Each move is one (source, destination) pair; moves from one source
 // range go into one call with many destinations.
 //
-// The time of a dedupe goes into reading: the kernel compares page by page without readahead. So both
-// ranges are read with large preads just before the call, by several threads, which keeps several
-// operations in flight. What was not in the page cache before is dropped from it afterwards.
+// The time of a dedupe goes into reading: the kernel compares page by page without readahead. So
+// both ranges are read with large preads just before the call, by several threads, which keeps
+// several operations in flight. What was not in the page cache before is dropped from it
+// afterwards.
 //
 // No two threads ever dedupe one inode at a time (kernel hangs, docs/decisions).
 
@@ -30,8 +31,8 @@ namespace onefold {
 
 // What became of one drop.
 struct Execution {
-  // True if every move was answered "same": the extent is gone after the next commit, unless somebody
-  // took a new reference meanwhile.
+  // True if every move was answered "same": the extent is gone after the next commit, unless
+  // somebody took a new reference meanwhile.
   bool moved = false;
   // Bytes of the moves that were answered "same".
   int64_t shared_bytes = 0;
@@ -45,8 +46,8 @@ class Executor {
  public:
   struct Options {
     int thread_count = 4;
-    // Destinations of one call, at most kDedupeDestinationsMax: so many files (and their source) each
-    // thread holds open.
+    // Destinations of one call, at most kDedupeDestinationsMax: so many files (and their source)
+    // each thread holds open.
     size_t destinations_max = 8;
     // Before a busy destination is asked again; longer each time.
     std::chrono::milliseconds retry_pause{50};
@@ -55,8 +56,8 @@ class Executor {
   // All arguments must outlive this object.
   Executor(Volume& volume, Options options, StopSignal& stop, Progress& progress);
 
-  // Executes `drops`; the result has one entry for each. Returns early on `stop` (what was not started
-  // is kStopped) or when an answer ends the whole run (see fatal()). Not thread-safe.
+  // Executes `drops`; the result has one entry for each. Returns early on `stop` (what was not
+  // started is kStopped) or when an answer ends the whole run (see fatal()). Not thread-safe.
   std::vector<Execution> Execute(const std::vector<Drop>& drops);
 
   // Set when the filesystem cannot go on: an answer that would be the same for every request

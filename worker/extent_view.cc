@@ -33,7 +33,8 @@ ExtentViewer::ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes,
                            const FileLimits& limits)
     : volume_(volume), scope_(scope), subvolumes_(subvolumes), limits_(limits) {}
 
-absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address, uint64_t generation) {
+absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address,
+                                                             uint64_t generation) {
   std::optional<ExtentView> view;
   RETURN_IF_ERROR(volume_.Search({.tree = kExtentTree,
                                   .first = {address, kExtentItem, 0},
@@ -73,8 +74,8 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address, u
 absl::StatusOr<bool> ExtentViewer::ViewReference(const RawReference& raw, ExtentView& view) {
   Reference reference{.file = raw.file, .file_offset = static_cast<int64_t>(raw.file_offset)};
   // Trees that are no subvolumes (space cache, balance) hold no files: nothing moves there.
-  if (raw.file.subvolume != kFsTree && (raw.file.subvolume < kFirstFreeObject ||
-                                        raw.file.subvolume > kLastFreeObject)) {
+  if (raw.file.subvolume != kFsTree &&
+      (raw.file.subvolume < kFirstFreeObject || raw.file.subvolume > kLastFreeObject)) {
     reference.holder = Holder::kOutsideFiles;
     view.references.push_back(reference);
     return true;
@@ -129,34 +130,31 @@ const ExtentViewer::Inode& ExtentViewer::FindInode(const InodeId& file, int64_t 
   Inode inode;
   // One call for small files: inode, names and the extent come one after another in the leaf.
   const uint64_t wanted = static_cast<uint64_t>(file_offset);
-  const absl::Status status = volume_.Search(
-      {.tree = file.subvolume,
-       .first = {file.inode, kInodeItem, 0},
-       .last = file_offset == 0 ? TreeKey{file.inode, kExtentData, 0}
-                                : TreeKey{file.inode, kInodeExtref, UINT64_MAX},
-       .item_count = 3,  // inode, name, extent
-       .buffer_bytes = kLookUpBytes},
-      [&](const TreeItem& item) {
-        switch (item.key.type) {
-          case kInodeItem:
-            if (const auto parsed = ParseInodeItem(item.body)) {
-              inode.item = *parsed;
-              inode.found = true;
-            }
-            return inode.found;
-          case kInodeRef:
-            ParseInodeRef(item.body, item.key.offset, inode.links);
-            return true;
-          case kInodeExtref:
-            ParseInodeExtref(item.body, inode.links);
-            return true;
-          case kExtentData:
-            if (item.key.offset == wanted) extent = ParseFileExtent(item.body);
-            return false;
-          default:
-            return true;
-        }
-      });
+  const absl::Status status =
+      volume_.Search({.tree = file.subvolume,
+                      .first = {file.inode, kInodeItem, 0},
+                      .last = file_offset == 0 ? TreeKey{file.inode, kExtentData, 0}
+                                               : TreeKey{file.inode, kInodeExtref, UINT64_MAX},
+                      .item_count = 3,  // inode, name, extent
+                      .buffer_bytes = kLookUpBytes},
+                     [&](const TreeItem& item) {
+                       switch (item.key.type) {
+                         case kInodeItem:
+                           if (const auto parsed = ParseInodeItem(item.body)) {
+                             inode.item = *parsed;
+                             inode.found = true;
+                           }
+                           return inode.found;
+                         case kInodeRef:
+                           ParseInodeRef(item.body, item.key.offset, inode.links);
+                           return true;
+                         case kInodeExtref: ParseInodeExtref(item.body, inode.links); return true;
+                         case kExtentData:
+                           if (item.key.offset == wanted) extent = ParseFileExtent(item.body);
+                           return false;
+                         default: return true;
+                       }
+                     });
   if (!status.ok()) {
     inode.found = false;
     if (!absl::IsNotFound(status)) inode.error = status;
@@ -172,29 +170,32 @@ const ExtentViewer::Inode& ExtentViewer::FindInode(const InodeId& file, int64_t 
 absl::Status ExtentViewer::FindFileExtent(const InodeId& file, int64_t file_offset,
                                           std::optional<FileExtent>& extent) {
   const TreeKey key{file.inode, kExtentData, static_cast<uint64_t>(file_offset)};
-  const absl::Status status = volume_.Search(
-      {.tree = file.subvolume, .first = key, .last = key, .item_count = 1, .buffer_bytes = kLookUpBytes},
-      [&](const TreeItem& item) {
-        extent = ParseFileExtent(item.body);
-        return false;
-      });
+  const absl::Status status = volume_.Search({.tree = file.subvolume,
+                                              .first = key,
+                                              .last = key,
+                                              .item_count = 1,
+                                              .buffer_bytes = kLookUpBytes},
+                                             [&](const TreeItem& item) {
+                                               extent = ParseFileExtent(item.body);
+                                               return false;
+                                             });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
 absl::Status ExtentViewer::ForEachFileExtent(
     const InodeId& file, int64_t offset,
     const std::function<bool(int64_t, const FileExtent&)>& visit) {
-  const absl::Status status = volume_.Search(
-      {.tree = file.subvolume,
-       .first = {file.inode, kExtentData, static_cast<uint64_t>(offset)},
-       .last = {file.inode, kExtentData, UINT64_MAX},
-       .item_count = 16,
-       .buffer_bytes = kLookUpBytes},
-      [&](const TreeItem& item) {
-        const auto extent = ParseFileExtent(item.body);
-        const int64_t begin = static_cast<int64_t>(item.key.offset);
-        return !extent || begin < 0 || visit(begin, *extent);
-      });
+  const absl::Status status =
+      volume_.Search({.tree = file.subvolume,
+                      .first = {file.inode, kExtentData, static_cast<uint64_t>(offset)},
+                      .last = {file.inode, kExtentData, UINT64_MAX},
+                      .item_count = 64,
+                      .buffer_bytes = kLookUpBytes},
+                     [&](const TreeItem& item) {
+                       const auto extent = ParseFileExtent(item.body);
+                       const int64_t begin = static_cast<int64_t>(item.key.offset);
+                       return !extent || begin < 0 || visit(begin, *extent);
+                     });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 

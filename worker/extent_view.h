@@ -31,8 +31,8 @@ struct FileLimits {
   bool skip_readonly_subvolumes = false;
 };
 
-// A file extent item that refers to an extent. Bytes; `extent_offset` and `length` count uncompressed
-// data.
+// A file extent item that refers to an extent. Bytes; `extent_offset` and `length` count
+// uncompressed data.
 struct Reference {
   InodeId file;
   int64_t file_offset = 0;
@@ -77,7 +77,8 @@ class ExtentViewer {
   // All arguments must outlive this object.
   ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes, const FileLimits& limits);
 
-  // nullopt: no extent of that generation (any, if 0) begins there any more, or nothing refers to it.
+  // nullopt: no extent of that generation (any, if 0) begins there any more, or nothing refers to
+  // it.
   absl::StatusOr<std::optional<ExtentView>> View(uint64_t address, uint64_t generation);
 
   // The file extents of `file` that begin at `offset` or later, until `visit(file offset, extent)`
@@ -104,7 +105,8 @@ class ExtentViewer {
   };
 
   // The inode, and its extent item at `file_offset` if that was met on the way.
-  const Inode& FindInode(const InodeId& file, int64_t file_offset, std::optional<FileExtent>& extent);
+  const Inode& FindInode(const InodeId& file, int64_t file_offset,
+                         std::optional<FileExtent>& extent);
   absl::Status FindFileExtent(const InodeId& file, int64_t file_offset,
                               std::optional<FileExtent>& extent);
   // Judges one reference; false if it does not refer to the extent at `address` any more.

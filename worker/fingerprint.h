@@ -28,9 +28,9 @@ struct Window {
 };
 
 struct Fingerprint {
-  uint64_t digest = 0;           // of the whole extent
-  std::optional<Window> head;    // the first window that is not one repeated block
-  std::vector<Window> anchors;   // windows whose digest is 0 modulo kAnchorModulus
+  uint64_t digest = 0;          // of the whole extent
+  std::optional<Window> head;   // the first window that is not one repeated block
+  std::vector<Window> anchors;  // windows whose digest is 0 modulo kAnchorModulus
 };
 
 // `checksums`: those of all blocks, `checksum_bytes` each, at least one block. Reuses the memory of

@@ -25,8 +25,8 @@ static_assert(static_cast<int>(ChecksumState::kPartial) == v1::CHECKSUM_STATE_PA
 constexpr int64_t kUnacknowledgedMax = 8;
 constexpr size_t kHitsPerBatch = 16384;
 
-// A bidirectional stream whose answers are read by a thread of its own, so that neither side waits for
-// the other to read. Add requests with Send; Finish waits for the last answer.
+// A bidirectional stream whose answers are read by a thread of its own, so that neither side waits
+// for the other to read. Add requests with Send; Finish waits for the last answer.
 template <typename Request, typename Response>
 class AcknowledgedStream {
  public:
@@ -310,7 +310,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     volume.set_want_lease(true);
     grpc::ClientContext context;
     v1::SyncResponse response;
-    RETURN_IF_ERROR(FromGrpcStatus(stub_.Sync(&context, request, &response)), "asking the coordinator");
+    RETURN_IF_ERROR(FromGrpcStatus(stub_.Sync(&context, request, &response)),
+                    "asking the coordinator");
     if (response.orders_size() != 1) return absl::InternalError("one order was expected");
     const v1::VolumeOrder& order = response.orders(0);
     session_ = {.lease = order.lease(),

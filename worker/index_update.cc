@@ -33,10 +33,9 @@ absl::Status IndexUpdate::Scan(const VolumeOrder& order, int64_t target_generati
     // Below where an earlier scan broke off, only what is newer than that scan is missing.
     const uint64_t resume = std::clamp(order.resume_address, chunk.begin, chunk.end);
     RETURN_IF_ERROR(ScanRange({chunk.begin, resume},
-                              std::max(order.scanned_generation, order.resume_generation), checksums,
-                              *upload));
-    RETURN_IF_ERROR(
-        ScanRange({resume, chunk.end}, order.scanned_generation, checksums, *upload));
+                              std::max(order.scanned_generation, order.resume_generation),
+                              checksums, *upload));
+    RETURN_IF_ERROR(ScanRange({resume, chunk.end}, order.scanned_generation, checksums, *upload));
   }
   ASSIGN_OR_RETURN(totals_, upload->End());
   return absl::OkStatus();
@@ -45,13 +44,12 @@ absl::Status IndexUpdate::Scan(const VolumeOrder& order, int64_t target_generati
 absl::Status IndexUpdate::ScanRange(AddressRange range, int64_t generation,
                                     ChecksumReader& checksums, ExtentUpload& upload) {
   absl::Status failure;
-  RETURN_IF_ERROR(ForEachExtent(
-      volume_, range, generation + 1, [&](const ScannedExtent& extent) {
-        if (extent.generation <= static_cast<uint64_t>(generation)) return true;
-        failure = stop_.requested() ? Stopped() : upload.CompleteBelow(extent.address);
-        failure.Update(AddExtent(extent, checksums, upload));
-        return failure.ok();
-      }));
+  RETURN_IF_ERROR(ForEachExtent(volume_, range, generation + 1, [&](const ScannedExtent& extent) {
+    if (extent.generation <= static_cast<uint64_t>(generation)) return true;
+    failure = stop_.requested() ? Stopped() : upload.CompleteBelow(extent.address);
+    failure.Update(AddExtent(extent, checksums, upload));
+    return failure.ok();
+  }));
   RETURN_IF_ERROR(failure);
   return upload.CompleteBelow(range.end);
 }
@@ -81,7 +79,8 @@ absl::Status IndexUpdate::AddExtent(const ScannedExtent& extent, ChecksumReader&
 
 absl::Status IndexUpdate::Recheck(int64_t generation, ChecksumReader& checksums,
                                   ExtentUpload& upload) {
-  ASSIGN_OR_RETURN(const std::vector<IncompleteExtent> extents, coordinator_.ListIncompleteExtents());
+  ASSIGN_OR_RETURN(const std::vector<IncompleteExtent> extents,
+                   coordinator_.ListIncompleteExtents());
   if (extents.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<AddressRange> changed, ChangedChecksums(volume_, generation));
   for (const IncompleteExtent& extent : extents) {
@@ -113,9 +112,10 @@ absl::Status IndexUpdate::Sweep() {
     absl::Status failure;
     RETURN_IF_ERROR(ForEachExtent(volume_, chunk, 0, [&](const ScannedExtent& extent) {
       failure = stop_.requested() ? Stopped() : upload->CompleteBelow(extent.address);
-      failure.Update(upload->Add({.address = extent.address,
-                                  .length_blocks = static_cast<uint32_t>(extent.length / block_bytes),
-                                  .generation = extent.generation}));
+      failure.Update(
+          upload->Add({.address = extent.address,
+                       .length_blocks = static_cast<uint32_t>(extent.length / block_bytes),
+                       .generation = extent.generation}));
       return failure.ok();
     }));
     RETURN_IF_ERROR(failure);
@@ -134,7 +134,8 @@ absl::Status IndexUpdate::StreamWindows(int64_t generation) {
     ASSIGN_OR_RETURN(heads, coordinator_.GetHeads());
   }
   const uint32_t window_lengths = heads ? heads->window_lengths : (1u << kHeadBlocks) - 1;
-  ASSIGN_OR_RETURN(const std::unique_ptr<HitUpload> upload, coordinator_.BeginHits(generation == 0));
+  ASSIGN_OR_RETURN(const std::unique_ptr<HitUpload> upload,
+                   coordinator_.BeginHits(generation == 0));
   ChecksumReader checksums(volume_);
   const auto stream = [&](const ScannedExtent& extent) -> absl::Status {
     const int64_t blocks = extent.length / info.block_bytes;
@@ -146,7 +147,8 @@ absl::Status IndexUpdate::StreamWindows(int64_t generation) {
       bool is_head = true;  // the first window of an extent is its own head
       ForEachWindow(buffer_, info.checksum_bytes, length, crc32c,
                     [&](uint64_t digest, uint32_t offset) {
-                      if (std::exchange(is_head, false) && length == HeadWindowBlocks(blocks)) return;
+                      if (std::exchange(is_head, false) && length == HeadWindowBlocks(blocks))
+                        return;
                       if (heads && !heads->filter.MayContain(digest)) return;
                       if (failure.ok()) failure = upload->Add(digest, extent.address, offset);
                     });
@@ -155,12 +157,13 @@ absl::Status IndexUpdate::StreamWindows(int64_t generation) {
   };
   for (const AddressRange& chunk : chunks) {
     absl::Status failure;
-    RETURN_IF_ERROR(ForEachExtent(
-        volume_, chunk, generation > 0 ? generation + 1 : 0, [&](const ScannedExtent& extent) {
-          if (extent.generation <= static_cast<uint64_t>(generation)) return true;
-          failure = stop_.requested() ? Stopped() : stream(extent);
-          return failure.ok();
-        }));
+    RETURN_IF_ERROR(ForEachExtent(volume_, chunk, generation > 0 ? generation + 1 : 0,
+                                  [&](const ScannedExtent& extent) {
+                                    if (extent.generation <= static_cast<uint64_t>(generation))
+                                      return true;
+                                    failure = stop_.requested() ? Stopped() : stream(extent);
+                                    return failure.ok();
+                                  }));
     RETURN_IF_ERROR(failure);
   }
   return upload->End();

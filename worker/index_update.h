@@ -45,7 +45,8 @@ class IndexUpdate {
                          ExtentUpload& upload);
   // Looks again at extents whose checksums were missing and may have come.
   absl::Status Recheck(int64_t generation, ChecksumReader& checksums, ExtentUpload& upload);
-  absl::Status AddExtent(const ScannedExtent& extent, ChecksumReader& checksums, ExtentUpload& upload);
+  absl::Status AddExtent(const ScannedExtent& extent, ChecksumReader& checksums,
+                         ExtentUpload& upload);
 
   Volume& volume_;
   CoordinatorClient& coordinator_;

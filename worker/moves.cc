@@ -7,14 +7,15 @@ namespace {
 
 int64_t AlignDown(int64_t value, int64_t block_bytes) { return value / block_bytes * block_bytes; }
 
-// How many bytes from `at` on the kernel would take from `source` for a destination that still needs
-// `wanted` bytes (a multiple of the block size unless it ends at the end of its file).
+// How many bytes from `at` on the kernel would take from `source` for a destination that still
+// needs `wanted` bytes (a multiple of the block size unless it ends at the end of its file).
 int64_t Usable(const SourceRange& source, int64_t at, int64_t wanted, int64_t block_bytes) {
   if (at < source.begin || at >= source.end) return 0;
   const int64_t into = at - source.begin;
   const int64_t to_file_end = source.file_bytes - (source.file_offset + into);
   const int64_t available = std::min(source.end - at, to_file_end);
-  if (wanted % block_bytes != 0 && wanted == to_file_end && wanted <= source.end - at) return wanted;
+  if (wanted % block_bytes != 0 && wanted == to_file_end && wanted <= source.end - at)
+    return wanted;
   return AlignDown(std::min(available, wanted), block_bytes);
 }
 

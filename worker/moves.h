@@ -26,8 +26,8 @@ struct SourceRange {
 };
 using SourceMap = std::vector<SourceRange>;
 
-// One (source, destination) pair. `length` is a multiple of the block size unless both ranges end at
-// the end of their files.
+// One (source, destination) pair. `length` is a multiple of the block size unless both ranges end
+// at the end of their files.
 struct Move {
   InodeId source;
   int64_t source_offset = 0;
@@ -37,13 +37,13 @@ struct Move {
 };
 
 // Moves that cover all references of `drop`, or what is in the way: kTail if only a partial last
-// block is, kUnmatchedBlocks otherwise. References that refer to nothing below the end of their file
-// are in the way too.
+// block is, kUnmatchedBlocks otherwise. References that refer to nothing below the end of their
+// file are in the way too.
 std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const SourceMap& sources,
                                                   int64_t block_bytes);
 
-// The source ranges that the references of `keep` offer, in the coordinates of an extent whose block
-// 0 lies at byte `shift` of `keep` (0 for an equal extent).
+// The source ranges that the references of `keep` offer, in the coordinates of an extent whose
+// block 0 lies at byte `shift` of `keep` (0 for an equal extent).
 SourceMap SourcesOf(const ExtentView& keep, int64_t shift = 0);
 
 }  // namespace onefold

@@ -11,8 +11,8 @@
 
 namespace onefold {
 
-// Calls work(thread index, item index) for each item; blocks until all are done. `work` is called from
-// several threads at a time, never twice for one item.
+// Calls work(thread index, item index) for each item; blocks until all are done. `work` is called
+// from several threads at a time, never twice for one item.
 template <typename Work>
 void ForEachInParallel(size_t item_count, int thread_count, Work work) {
   std::atomic<size_t> next{0};

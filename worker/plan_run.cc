@@ -13,8 +13,8 @@
 namespace onefold {
 namespace {
 
-// Groups that are settled together: enough to keep all threads busy, few enough that scope is checked
-// shortly before files are touched.
+// Groups that are settled together: enough to keep all threads busy, few enough that scope is
+// checked shortly before files are touched.
 constexpr size_t kGroupsPerBatch = 2048;
 constexpr size_t kMembersPerBatch = 8192;
 // Drops that wait for a commit: about 130 bytes each.
@@ -52,7 +52,8 @@ const char* AnswerWord(DedupeAnswer answer) {
 // What one settling thread needs for itself.
 struct PlanRun::SettleThread {
   SettleThread(const Parts& parts)
-      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits), checksums(parts.volume) {}
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits),
+        checksums(parts.volume) {}
   ExtentViewer viewer;
   ChecksumReaders checksums;
 };
@@ -60,9 +61,10 @@ struct PlanRun::SettleThread {
 PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
     : parts_(parts),
       options_(options),
-      executor_(parts.volume,
-                {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
-                parts.stop, parts.progress),
+      executor_(
+          parts.volume,
+          {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
+          parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_));
@@ -72,13 +74,15 @@ PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space
 PlanRun::~PlanRun() = default;
 
 absl::Status PlanRun::Work(PlanKind kind) {
+  runs_.Clear();
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
   Groups batch;
   size_t members = 0;
   int64_t expected = 0;
   while (!parts_.stop.requested() && !ended_early_) {
     ASSIGN_OR_RETURN(Groups groups, plan->Next());
-    parts_.progress.plan_bytes_total += plan->expected_bytes() - std::exchange(expected, plan->expected_bytes());
+    parts_.progress.plan_bytes_total +=
+        plan->expected_bytes() - std::exchange(expected, plan->expected_bytes());
     const bool last = groups.empty();
     for (Group& group : groups) {
       members += group.members.size();
@@ -169,14 +173,14 @@ absl::StatusOr<std::vector<Settled>> PlanRun::SettleAll(PlanKind kind, const Gro
 }
 
 std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Groups& groups,
-                                                        size_t begin, size_t end,
-                                                        SettleThread& own, GroupPages& pages) {
+                                                        size_t begin, size_t end, SettleThread& own,
+                                                        GroupPages& pages) {
   const VolumeInfo& info = parts_.volume.info();
   std::vector<absl::StatusOr<Settled>> settled(end - begin, Settled{});
   for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
     absl::StatusOr<Settled>& one = settled[i - begin];
     if (kind == PlanKind::kInside) {
-      one = SettleInside(groups[i], own.viewer, own.checksums, info);
+      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_);
     } else if (!groups[i].paged) {
       one = SettleWhole(groups[i], own.viewer, info.block_bytes);
     } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
@@ -187,7 +191,8 @@ std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Gro
   return settled;
 }
 
-absl::StatusOr<Settled> PlanRun::SettledOrLeft(absl::StatusOr<Settled> settled, const Group& group) {
+absl::StatusOr<Settled> PlanRun::SettledOrLeft(absl::StatusOr<Settled> settled,
+                                               const Group& group) {
   switch (settled.status().code()) {
     case absl::StatusCode::kDataLoss:
       AddProblem(parts_.report,
@@ -197,18 +202,14 @@ absl::StatusOr<Settled> PlanRun::SettledOrLeft(absl::StatusOr<Settled> settled, 
                                          "; check the filesystem with `btrfs scrub`")});
       break;
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-      Skip("busy");
-      break;
-    default:
-      return settled;
+    case absl::StatusCode::kResourceExhausted: Skip("busy"); break;
+    default: return settled;
   }
   Settled left;
   for (const GroupMember& member : group.members) {
     if (!member.queued) continue;
-    left.results.push_back({.address = member.address,
-                            .generation = member.generation,
-                            .outcome = Outcome::kRetry});
+    left.results.push_back(
+        {.address = member.address, .generation = member.generation, .outcome = Outcome::kRetry});
   }
   return left;
 }
@@ -324,14 +325,14 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
       break;
     case DedupeAnswer::kReadOnly:
       ended_early_ = true;
-      AddProblem(parts_.report,
-                 {.reason = "read-only mount",
-                  .path = parts_.report.mount,
-                  .detail = "the kernel answers that the mount is read-only: remount it writable, or "
-                            "give a writable mount of the same filesystem"});
+      AddProblem(
+          parts_.report,
+          {.reason = "read-only mount",
+           .path = parts_.report.mount,
+           .detail = "the kernel answers that the mount is read-only: remount it writable, or "
+                     "give a writable mount of the same filesystem"});
       break;
-    default:
-      break;
+    default: break;
   }
   return absl::OkStatus();
 }
@@ -362,16 +363,13 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
             Holder::kNone, 0});
       break;
     }
-    case DedupeAnswer::kImmutable:
-      pin(Holder::kImmutable);
-      break;
-    case DedupeAnswer::kSwapfile:
-      pin(Holder::kSwapfile);
-      break;
+    case DedupeAnswer::kImmutable: pin(Holder::kImmutable); break;
+    case DedupeAnswer::kSwapfile: pin(Holder::kSwapfile); break;
     case DedupeAnswer::kReadError:
       pin(Holder::kRefused);
-      problem("the data could not be read (device or checksum error); check the filesystem with "
-              "`btrfs scrub`");
+      problem(
+          "the data could not be read (device or checksum error); check the filesystem with "
+          "`btrfs scrub`");
       break;
     case DedupeAnswer::kOtherMount:
     case DedupeAnswer::kRefused:
@@ -380,9 +378,7 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
                   ? "it could not be opened"
                   : std::string(StatusFromErrno(execution.error, "the kernel refused").message()));
       break;
-    default:
-      retry();
-      break;
+    default: retry(); break;
   }
   return absl::OkStatus();
 }
@@ -417,6 +413,7 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
       again[drop.kind].push_back({.position = "", .members = {drop.self, drop.partner}});
     }
   }
+  runs_.Clear();
   for (auto& [kind, groups] : again) RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
   // What was not worked on again is still held by something.
   absl::flat_hash_set<uint64_t> retried;

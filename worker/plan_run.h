@@ -1,5 +1,5 @@
-// PlanRun: works through a plan: settles groups, decides what pays, executes, verifies after a commit
-// and reports outcomes. The part of a run that touches files.
+// PlanRun: works through a plan: settles groups, decides what pays, executes, verifies after a
+// commit and reports outcomes. The part of a run that touches files.
 
 #ifndef ONEFOLD_WORKER_PLAN_RUN_H_
 #define ONEFOLD_WORKER_PLAN_RUN_H_
@@ -41,9 +41,9 @@ struct PlanOptions {
 struct PlanTotals {
   int64_t bytes_shared = 0;
   int64_t bytes_freed = 0;
-  int64_t bytes_freeable = 0;  // dry runs
+  int64_t bytes_freeable = 0;                   // dry runs
   std::map<std::string, int64_t> newly_pinned;  // holder → on-disk bytes; dry runs
-  int64_t drop_count = 0;      // extents that were (or, in a dry run, would be) dropped
+  int64_t drop_count = 0;  // extents that were (or, in a dry run, would be) dropped
 };
 
 class PlanRun {
@@ -112,6 +112,7 @@ class PlanRun {
   std::vector<PendingDrop> pending_;
   std::vector<ExtentResult> results_;
   Groups deferred_;
+  RunRegistry runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;
   // Dry runs: extents that a real run would have dropped already.

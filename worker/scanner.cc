@@ -20,7 +20,8 @@ ChecksumReader::ChecksumReader(Volume& volume, int32_t stream_bytes)
       block_bytes_(volume.info().block_bytes),
       checksum_bytes_(volume.info().checksum_bytes),
       // An item is smaller than a node (fs/btrfs/file-item.c, MAX_CSUM_ITEMS).
-      reach_bytes_(static_cast<uint64_t>(volume.info().node_bytes) / checksum_bytes_ * block_bytes_) {}
+      reach_bytes_(static_cast<uint64_t>(volume.info().node_bytes) / checksum_bytes_ *
+                   block_bytes_) {}
 
 absl::StatusOr<int64_t> ChecksumReader::Read(uint64_t address, int64_t blocks,
                                              std::string& checksums) {
@@ -38,7 +39,8 @@ absl::StatusOr<int64_t> ChecksumReader::Read(uint64_t address, int64_t blocks,
 
 absl::Status ChecksumReader::Fetch(uint64_t address, uint64_t wanted_end) {
   // Reading on from where the last piece ended costs less than starting an item's reach earlier.
-  const bool reads_on = address >= known_.end && known_.end > 0 && address - known_.end < reach_bytes_;
+  const bool reads_on =
+      address >= known_.end && known_.end > 0 && address - known_.end < reach_bytes_;
   const uint64_t first = reads_on ? known_.end : address - std::min(address, reach_bytes_);
   runs_.clear();
   data_.clear();

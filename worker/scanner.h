@@ -3,7 +3,8 @@
 // looked at, however many references, snapshots or names an extent has.
 //
 //   extent tree (2)    address → length, generation
-//   checksum tree (7)  address → checksums of many blocks; items span extents and extents span items
+//   checksum tree (7)  address → checksums of many blocks; items span extents and extents span
+//   items
 //
 // Only leaves newer than the cursor are read; what they hold of older generation is dropped.
 
@@ -35,8 +36,8 @@ class ChecksumReader {
   // `volume` must outlive the reader. `stream_bytes`: how much is fetched at a time.
   explicit ChecksumReader(Volume& volume, int32_t stream_bytes = 65536);
 
-  // Sets `checksums` to those of `blocks` blocks from `address` on; absent ones are zeros. Returns how
-  // many blocks have one.
+  // Sets `checksums` to those of `blocks` blocks from `address` on; absent ones are zeros. Returns
+  // how many blocks have one.
   absl::StatusOr<int64_t> Read(uint64_t address, int64_t blocks, std::string& checksums);
 
  private:
@@ -73,8 +74,8 @@ struct ScannedExtent {
 // Chunks that hold data, joined where they touch, in address order.
 absl::StatusOr<std::vector<AddressRange>> DataChunks(Volume& volume);
 
-// Visits data extents in address order whose leaf is of at least `leaf_generation_min` (items may be
-// older), within `range`. Ends early when `visit` returns false.
+// Visits data extents in address order whose leaf is of at least `leaf_generation_min` (items may
+// be older), within `range`. Ends early when `visit` returns false.
 absl::Status ForEachExtent(Volume& volume, AddressRange range, uint64_t leaf_generation_min,
                            const std::function<bool(const ScannedExtent&)>& visit);
 

@@ -8,7 +8,8 @@
 namespace onefold {
 namespace {
 
-// About 200 bytes each: a few MiB. Cleared when full; filling it again costs one look-up a directory.
+// About 200 bytes each: a few MiB. Cleared when full; filling it again costs one look-up a
+// directory.
 constexpr size_t kDirectoriesCachedMax = 16384;
 // Directories deeper than this are taken for a loop in a damaged tree.
 constexpr int kDepthMax = 8192;

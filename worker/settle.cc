@@ -47,8 +47,8 @@ bool InReadonlySubvolume(const ExtentView& view) {
 
 // Smaller is kept rather.
 auto KeepOrder(const Candidate& candidate) {
-  return std::make_tuple(!candidate.has_source, candidate.holder == Holder::kNone, -candidate.reachable_bytes,
-                         !candidate.member.kept_before,
+  return std::make_tuple(!candidate.has_source, candidate.holder == Holder::kNone,
+                         -candidate.reachable_bytes, !candidate.member.kept_before,
                          -static_cast<int64_t>(candidate.view.references.size()),
                          !InReadonlySubvolume(candidate.view), candidate.view.address);
 }
@@ -98,9 +98,8 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
       held.begin(), held.end(), [](const auto& entry) { return entry.first->has_source; });
   bool one_stays = !keeps.empty();
   for (const auto& [candidate, holder] : held) {
-    const auto keep = std::find_if(keeps.begin(), keeps.end(), [&, c = candidate](const Keep& k) {
-      return k.candidate == c;
-    });
+    const auto keep = std::find_if(keeps.begin(), keeps.end(),
+                                   [&, c = candidate](const Keep& k) { return k.candidate == c; });
     const bool first = keep == keeps.begin() && keep != keeps.end();
     if (keep != keeps.end() && keep->used) {
       settled.sources.push_back(candidate->view.address);
@@ -123,7 +122,8 @@ void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, 
 }
 
 // Leaves of metadata that refer to the extent. The extent item counts them, but not those that the
-// running transaction has added; files that are not the same inode at the same place cannot share one.
+// running transaction has added; files that are not the same inode at the same place cannot share
+// one.
 int64_t LeafCount(const ExtentView& view) {
   std::set<std::pair<uint64_t, int64_t>> places;
   for (const Reference& reference : view.references) {
@@ -171,9 +171,8 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
     ASSIGN_OR_RETURN(std::optional<ExtentView> view, viewer.View(member.address, member.generation),
                      "looking at the extent at ", member.address);
     if (!view) {
-      settled.results.push_back({.address = member.address,
-                                 .generation = member.generation,
-                                 .outcome = Outcome::kGone});
+      settled.results.push_back(
+          {.address = member.address, .generation = member.generation, .outcome = Outcome::kGone});
       continue;
     }
     if (view->changed) {
@@ -194,9 +193,8 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
           ResultOf(candidates[0].view, changed ? Outcome::kRetry : Outcome::kNoPartner));
       continue;
     }
-    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return KeepOrder(a) < KeepOrder(b);
-    });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Candidate& a, const Candidate& b) { return KeepOrder(a) < KeepOrder(b); });
     SettleAlike(candidates, block_bytes, settled);
   }
   return settled;

@@ -17,6 +17,7 @@
 #include "worker/coordinator_client.h"
 #include "worker/extent_view.h"
 #include "worker/moves.h"
+#include "worker/run_registry.h"
 #include "worker/scanner.h"
 
 namespace onefold {
@@ -27,7 +28,8 @@ struct Drop {
   uint64_t generation = 0;
   int64_t disk_bytes = 0;
   std::vector<Move> moves;
-  // For the metadata account: how many references there are, and how many leaves refer to the extent.
+  // For the metadata account: how many references there are, and how many leaves refer to the
+  // extent.
   int64_t reference_count = 0;
   int64_t leaf_count = 0;
   int64_t reference_bytes = 0;  // file bytes of the references, in whole blocks
@@ -43,7 +45,8 @@ struct Settled {
   std::vector<ExtentResult> results;
   // Extents that `drops` read from: they must not be dropped at the same time.
   std::vector<uint64_t> sources;
-  // Pattern index → on-disk bytes of candidates that only an excluded file keeps from being dropped.
+  // Pattern index → on-disk bytes of candidates that only an excluded file keeps from being
+  // dropped.
   std::map<int, int64_t> excluded_bytes;
 };
 
@@ -59,10 +62,12 @@ struct ChecksumReaders {
   ChecksumReader place;
 };
 
-// An extent whose head lies inside others: how far the match reaches is settled from checksums, across
-// extent borders and on both sides in file order.
+// An extent whose head lies inside others: how far the match reaches is settled from checksums,
+// across extent borders and on both sides in file order. `runs`, if given, remembers runs between
+// calls.
 absl::StatusOr<Settled> SettleInside(const Group& group, ExtentViewer& viewer,
-                                     ChecksumReaders& checksums, const VolumeInfo& volume);
+                                     ChecksumReaders& checksums, const VolumeInfo& volume,
+                                     RunRegistry* runs = nullptr);
 
 // Shared by both.
 ExtentResult ResultOf(const ExtentView& view, Outcome outcome, Holder holder = Holder::kNone);

@@ -16,6 +16,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "common/status_macros.h"
 #include "worker/settle.h"
 
@@ -25,7 +27,7 @@ namespace {
 // How far a run is extended from where it was found, in each direction. Longer matches take several
 // groups. Two copies of a pair of checksum arrays of this reach fit in a few MiB.
 constexpr int64_t kRunBytesMax = int64_t{256} << 20;
-constexpr size_t kPiecesMax = 2048;
+constexpr size_t kPiecesMax = 32768;
 // References of a candidate that are tried as the other side of a run.
 constexpr int kReferencesTried = 3;
 
@@ -33,8 +35,8 @@ constexpr int kReferencesTried = 3;
 struct Piece {
   int64_t file_offset = 0;
   int64_t length = 0;
-  uint64_t extent = 0;         // address of the extent
-  int64_t extent_offset = 0;   // where in it the piece begins
+  uint64_t extent = 0;        // address of the extent
+  int64_t extent_offset = 0;  // where in it the piece begins
 
   uint64_t disk_address() const { return extent + extent_offset; }
   int64_t file_end() const { return file_offset + length; }
@@ -89,7 +91,8 @@ absl::StatusOr<Side> SideAround(const Reference& reference, const FileRange& win
         reference.file, from, [&](int64_t file_offset, const FileExtent& extent) {
           if (file_offset >= end) return false;
           const auto piece = AsPiece(file_offset, extent);
-          if (!piece || (!before.empty() && before.back().file_end() != file_offset)) before.clear();
+          if (!piece || (!before.empty() && before.back().file_end() != file_offset))
+            before.clear();
           if (piece) before.push_back(*piece);
           return true;
         }));
@@ -222,7 +225,7 @@ struct SidePlan {
   std::vector<Drop> drops;
   std::vector<uint64_t> sources;
   int64_t bytes = 0;
-  int64_t references = 0;          // of the extents that would be dropped
+  int64_t references = 0;  // of the extents that would be dropped
   Holder first_holder = Holder::kNone;
 };
 
@@ -230,13 +233,20 @@ struct SidePlan {
 absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t begin, int64_t end,
                                   int64_t shift, ExtentViewer& viewer, int64_t block_bytes) {
   SidePlan plan;
-  std::vector<uint64_t> seen;
+  // The pieces of each extent: a fragmented file may hold an extent in many of them.
+  absl::flat_hash_map<uint64_t, std::vector<const Piece*>> parts;
+  for (const Piece& piece : side.pieces) {
+    if (piece.file_end() > begin && piece.file_offset < end) parts[piece.extent].push_back(&piece);
+  }
   for (const Piece& piece : side.pieces) {
     if (piece.file_end() <= begin || piece.file_offset >= end) continue;
-    if (std::find(seen.begin(), seen.end(), piece.extent) != seen.end()) continue;
-    seen.push_back(piece.extent);
-    if (piece.file_offset < begin || piece.file_end() > end) {  // this reference could not be moved
-      const bool only_tail = piece.file_offset >= begin && side.file_bytes > end &&
+    const std::vector<const Piece*> own = std::exchange(parts[piece.extent], {});
+    if (own.empty()) continue;  // done with its first piece
+    const auto cut = std::find_if(own.begin(), own.end(), [&](const Piece* part) {
+      return part->file_offset < begin || part->file_end() > end;
+    });
+    if (cut != own.end()) {  // this reference could not be moved
+      const bool only_tail = (*cut)->file_offset >= begin && side.file_bytes > end &&
                              side.file_bytes - end < block_bytes;
       if (plan.first_holder == Holder::kNone) {
         plan.first_holder = only_tail ? Holder::kTail : Holder::kUnmatchedBlocks;
@@ -245,14 +255,11 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
     }
     // Where the extent's data lies in `other`, over all pieces of the run.
     SourceMap map;
-    for (const Piece& part : side.pieces) {
-      const int64_t from = std::max(begin, part.file_offset);
-      const int64_t to = std::min(end, part.file_end());
-      if (part.extent != piece.extent || from >= to) continue;
-      map.push_back({.begin = part.extent_offset + (from - part.file_offset),
-                     .end = part.extent_offset + (to - part.file_offset),
+    for (const Piece* part : own) {
+      map.push_back({.begin = part->extent_offset,
+                     .end = part->extent_offset + part->length,
                      .file = other.file,
-                     .file_offset = from + shift,
+                     .file_offset = part->file_offset + shift,
                      .file_bytes = other.file_bytes});
     }
     ASSIGN_OR_RETURN(std::optional<ExtentView> view, viewer.View(piece.extent, 0));
@@ -282,25 +289,28 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
 // Whether `plan`'s extents are of those that `sources` of the same plan need: a file that repeats
 // itself may hold one extent on both sides.
 bool ReadsFromItself(const SidePlan& plan) {
-  return std::any_of(plan.drops.begin(), plan.drops.end(), [&](const Drop& drop) {
-    return std::find(plan.sources.begin(), plan.sources.end(), drop.address) != plan.sources.end();
-  });
+  const absl::flat_hash_set<uint64_t> sources(plan.sources.begin(), plan.sources.end());
+  return std::any_of(plan.drops.begin(), plan.drops.end(),
+                     [&](const Drop& drop) { return sources.contains(drop.address); });
 }
 
 class InsideSettler {
  public:
   InsideSettler(const Group& group, ExtentViewer& viewer, ChecksumReaders& checksums,
-                const VolumeInfo& volume)
-      : group_(group), viewer_(viewer), comparer_(checksums, volume), block_(volume.block_bytes) {}
+                const VolumeInfo& volume, RunRegistry* runs)
+      : group_(group),
+        viewer_(viewer),
+        comparer_(checksums, volume),
+        block_(volume.block_bytes),
+        runs_(runs) {}
 
   absl::StatusOr<Settled> Run() {
     const GroupMember& query = group_.members.front();
     ASSIGN_OR_RETURN(const std::optional<ExtentView> view,
                      viewer_.View(query.address, query.generation));
     if (!view) {
-      settled_.results.push_back({.address = query.address,
-                                  .generation = query.generation,
-                                  .outcome = Outcome::kGone});
+      settled_.results.push_back(
+          {.address = query.address, .generation = query.generation, .outcome = Outcome::kGone});
       return std::move(settled_);
     }
     if (view->compressed()) {  // its checksums say nothing about blocks of files
@@ -329,8 +339,9 @@ class InsideSettler {
                                                                  : Outcome::kNoPartner));
     } else {
       NoteExcluded(*view, settled_);
-      settled_.results.push_back(ResultOf(
-          *view, Outcome::kPinned, held_by_ == Holder::kNone ? Holder::kUnmatchedBlocks : held_by_));
+      settled_.results.push_back(
+          ResultOf(*view, Outcome::kPinned,
+                   held_by_ == Holder::kNone ? Holder::kUnmatchedBlocks : held_by_));
     }
     return std::move(settled_);
   }
@@ -341,9 +352,8 @@ class InsideSettler {
     ASSIGN_OR_RETURN(const std::optional<ExtentView> view,
                      viewer_.View(place.address, place.generation));
     if (!view) {
-      settled_.results.push_back({.address = place.address,
-                                  .generation = place.generation,
-                                  .outcome = Outcome::kGone});
+      settled_.results.push_back(
+          {.address = place.address, .generation = place.generation, .outcome = Outcome::kGone});
       return false;
     }
     if (view->compressed()) return false;
@@ -378,14 +388,27 @@ class InsideSettler {
     if (from.file == to.file && shift == 0) return false;
     // What both files have, in offsets of the query's; no farther than a run may reach.
     const int64_t near = std::max(from.file_offset, to.file_offset - shift);
+    // The two references, cut to what both have: the match that was found lies there.
+    const int64_t until = std::min(from.file_end(), to.file_end() - shift);
+    if (near >= until) return false;
+    RunRegistry::Run wanted{
+        .file = from.file, .other = to.file, .shift = shift, .begin = near, .end = until};
+    if (runs_ != nullptr) {
+      if (const auto verdict = runs_->Find(wanted)) {
+        matched_ = true;
+        if (held_by_ == Holder::kNone) held_by_ = verdict->holder;
+        // What the run drops is dropped already; this one is what it is dropped onto.
+        if (verdict->drops_something) settled_.results.push_back(ResultOf(query, Outcome::kKept));
+        return verdict->drops_something;
+      }
+    }
     const FileRange window{
         .begin = std::max({int64_t{0}, -shift, near - kRunBytesMax}),
         .end = std::min({from.file_bytes, to.file_bytes - shift, near + kRunBytesMax})};
     ASSIGN_OR_RETURN(const Side a, SideAround(from, window, viewer_));
-    ASSIGN_OR_RETURN(const Side c, SideAround(to, {window.begin + shift, window.end + shift}, viewer_));
-    // The two references, cut to what both have: the match that was found lies there.
-    const int64_t until = std::min(from.file_end(), to.file_end() - shift);
-    if (a.pieces.empty() || c.pieces.empty() || near >= until) return false;
+    ASSIGN_OR_RETURN(const Side c,
+                     SideAround(to, {window.begin + shift, window.end + shift}, viewer_));
+    if (a.pieces.empty() || c.pieces.empty()) return false;
     ASSIGN_OR_RETURN(
         const int64_t first_equal,
         comparer_.LongestEqual(query.address + from.extent_offset + (near - from.file_offset),
@@ -396,14 +419,18 @@ class InsideSettler {
                      ExtendRun(a, c, near + first_equal * block_, shift, comparer_));
     if (run.end <= run.begin) return false;
     matched_ = true;
-    ASSIGN_OR_RETURN(SidePlan drop_a,
-                     PlanSide(a, c, run.begin, run.end, shift, viewer_, block_));
-    ASSIGN_OR_RETURN(SidePlan drop_c, PlanSide(c, a, run.begin + shift, run.end + shift, -shift,
-                                               viewer_, block_));
+    ASSIGN_OR_RETURN(SidePlan drop_a, PlanSide(a, c, run.begin, run.end, shift, viewer_, block_));
+    ASSIGN_OR_RETURN(SidePlan drop_c,
+                     PlanSide(c, a, run.begin + shift, run.end + shift, -shift, viewer_, block_));
     if (ReadsFromItself(drop_a)) drop_a = {};
     if (ReadsFromItself(drop_c)) drop_c = {};
     if (held_by_ == Holder::kNone) held_by_ = drop_a.first_holder;
     SidePlan& chosen = Better(drop_a, drop_c);
+    if (runs_ != nullptr) {
+      wanted.begin = run.begin;
+      wanted.end = run.end;
+      runs_->Add(wanted, {.drops_something = !chosen.drops.empty(), .holder = held_by_});
+    }
     if (chosen.drops.empty()) return false;
     const bool drops_query =
         std::any_of(chosen.drops.begin(), chosen.drops.end(),
@@ -432,6 +459,7 @@ class InsideSettler {
   ExtentViewer& viewer_;
   Comparer comparer_;
   const int64_t block_;
+  RunRegistry* const runs_;
   Settled settled_;
   bool matched_ = false;
   bool out_of_scope_ = false;
@@ -442,8 +470,9 @@ class InsideSettler {
 }  // namespace
 
 absl::StatusOr<Settled> SettleInside(const Group& group, ExtentViewer& viewer,
-                                     ChecksumReaders& checksums, const VolumeInfo& volume) {
-  return InsideSettler(group, viewer, checksums, volume).Run();
+                                     ChecksumReaders& checksums, const VolumeInfo& volume,
+                                     RunRegistry* runs) {
+  return InsideSettler(group, viewer, checksums, volume, runs).Run();
 }
 
 }  // namespace onefold

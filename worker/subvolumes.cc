@@ -20,19 +20,20 @@ bool IsSubvolume(uint64_t id) {
 
 absl::Status Subvolumes::Load() {
   absl::flat_hash_map<uint64_t, RootItem> items;
-  RETURN_IF_ERROR(volume_.Search({.tree = kRootTree,
-                                  .first = {kFsTree, kRootItem, 0},
-                                  .last = {kLastFreeObject, kRootItem, UINT64_MAX}},
-                                 [&](const TreeItem& item) {
-                                   if (item.key.type != kRootItem || !IsSubvolume(item.key.object)) {
-                                     return true;
-                                   }
-                                   if (auto root = ParseRootItem(item.body)) {
-                                     items[item.key.object] = *root;
-                                   }
-                                   return true;
-                                 }),
-                  "listing subvolumes");
+  RETURN_IF_ERROR(
+      volume_.Search({.tree = kRootTree,
+                      .first = {kFsTree, kRootItem, 0},
+                      .last = {kLastFreeObject, kRootItem, UINT64_MAX}},
+                     [&](const TreeItem& item) {
+                       if (item.key.type != kRootItem || !IsSubvolume(item.key.object)) {
+                         return true;
+                       }
+                       if (auto root = ParseRootItem(item.body)) {
+                         items[item.key.object] = *root;
+                       }
+                       return true;
+                     }),
+      "listing subvolumes");
   MutexLock lock(&mutex_);
   items_ = std::move(items);
   return absl::OkStatus();
@@ -62,16 +63,15 @@ RootItem Subvolumes::Find(uint64_t subvolume) {
     if (const auto found = items_.find(subvolume); found != items_.end()) return found->second;
   }
   std::optional<RootItem> item;
-  const absl::Status status =
-      volume_.Search({.tree = kRootTree,
-                      .first = {subvolume, kRootItem, 0},
-                      .last = {subvolume, kRootItem, UINT64_MAX},
-                      .item_count = 1,
-                      .buffer_bytes = 4096},
-                     [&](const TreeItem& found) {
-                       item = ParseRootItem(found.body);
-                       return false;
-                     });
+  const absl::Status status = volume_.Search({.tree = kRootTree,
+                                              .first = {subvolume, kRootItem, 0},
+                                              .last = {subvolume, kRootItem, UINT64_MAX},
+                                              .item_count = 1,
+                                              .buffer_bytes = 4096},
+                                             [&](const TreeItem& found) {
+                                               item = ParseRootItem(found.body);
+                                               return false;
+                                             });
   // What is not there is not part of the set, and forgotten.
   if (!status.ok() || !item) return {};
   MutexLock lock(&mutex_);

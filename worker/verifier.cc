@@ -8,12 +8,12 @@
 
 namespace onefold {
 
-absl::StatusOr<std::vector<bool>> FindGone(Volume& volume, const std::vector<PendingDrop>& pending) {
+absl::StatusOr<std::vector<bool>> FindGone(Volume& volume,
+                                           const std::vector<PendingDrop>& pending) {
   std::vector<size_t> order(pending.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return pending[a].address < pending[b].address;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return pending[a].address < pending[b].address; });
   std::vector<bool> gone(pending.size(), true);
   // One walk over the tree from the first to the last, leaping over stretches nobody asks about.
   constexpr uint64_t kLeapBytes = 16 << 20;

@@ -26,8 +26,8 @@ struct PendingDrop {
   GroupMember partner;
 };
 
-// For each of `pending` (any order), whether its extent is gone: the address is absent from the extent
-// tree, or holds another generation. Call after a commit.
+// For each of `pending` (any order), whether its extent is gone: the address is absent from the
+// extent tree, or holds another generation. Call after a commit.
 absl::StatusOr<std::vector<bool>> FindGone(Volume& volume, const std::vector<PendingDrop>& pending);
 
 }  // namespace onefold

@@ -29,7 +29,7 @@ struct VolumeInfo {
   int32_t block_bytes = 4096;
   int32_t node_bytes = 16384;
   int32_t checksum_kind = kChecksumKindCrc32c;  // onefold.v1.ChecksumKind
-  int32_t checksum_bytes = 4;  // of one block
+  int32_t checksum_bytes = 4;                   // of one block
 };
 
 // A key of a btrfs tree; compared as a tuple.
@@ -46,8 +46,9 @@ struct TreeRange {
   TreeKey last;   // inclusive
   // Leaves older than this are skipped whole. Items of newer leaves come whatever their own age.
   uint64_t leaf_generation_min = 0;
-  // How many items the kernel should look for at a time; 0: as many as fit in `buffer_bytes`. A look-up
-  // that says how many it wants is several times faster: the kernel searches the whole leaf otherwise.
+  // How many items the kernel should look for at a time; 0: as many as fit in `buffer_bytes`. A
+  // look-up that says how many it wants is several times faster: the kernel searches the whole leaf
+  // otherwise.
   uint32_t item_count = 0;
   int32_t buffer_bytes = 65536;
 };
@@ -77,10 +78,10 @@ struct RawReference {
 // Space of the filesystem, in bytes, from BTRFS_IOC_SPACE_INFO and the devices.
 struct SpaceInfo {
   int64_t data_used = 0;
-  int64_t metadata_used = 0;      // counted once, whatever the profile
-  int64_t metadata_total = 0;     // of allocated chunks, counted once
-  int64_t metadata_copies = 1;    // 2 for DUP and RAID1
-  int64_t reserved = 0;           // global reserve, part of metadata_total
+  int64_t metadata_used = 0;    // counted once, whatever the profile
+  int64_t metadata_total = 0;   // of allocated chunks, counted once
+  int64_t metadata_copies = 1;  // 2 for DUP and RAID1
+  int64_t reserved = 0;         // global reserve, part of metadata_total
   int64_t device_bytes = 0;
   int64_t unallocated = 0;
 };

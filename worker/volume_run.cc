@@ -18,10 +18,13 @@
 namespace onefold {
 namespace {
 
-// A run stops rather than leave less than this for metadata: 1 GiB, or 5 % of a small filesystem.
-constexpr int64_t kMetadataFloorBytes = int64_t{1} << 30;
-// All windows are streamed past the heads when one head in this many is new, or when the volume is so
-// small that it costs next to nothing.
+// A run stops rather than leave less than this for metadata: 5 % of what is not allocated yet, at
+// most 1 GiB. A volume that is full, which is when people dedupe, keeps a few MiB: more than one
+// batch takes; should it ever be too little, the kernel says so and the run stops as well.
+constexpr int64_t kMetadataFloorBytesMin = int64_t{8} << 20;
+constexpr int64_t kMetadataFloorBytesMax = int64_t{1} << 30;
+// All windows are streamed past the heads when one head in this many is new, or when the volume is
+// so small that it costs next to nothing.
 constexpr int64_t kNewHeadsShare = 20;
 constexpr int64_t kSmallVolumeBytes = int64_t{4} << 30;
 // The index forgets deleted extents when they are more than one byte in this many.
@@ -118,14 +121,14 @@ class VolumeRunner {
 absl::Status VolumeRunner::Run() {
   ASSIGN_OR_RETURN(const int64_t generation, volume_.Generation());
   RETURN_IF_ERROR(subvolumes_.Load());
-  ASSIGN_OR_RETURN(order_,
-                   coordinator_.Sync({.uuid = volume_.info().uuid,
-                                      .block_bytes = volume_.info().block_bytes,
-                                      .checksum_kind = volume_.info().checksum_kind,
-                                      .subvolume_set_digest = subvolumes_.SetDigest(),
-                                      .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
-                                      .reconsider_all = options_.full,
-                                      .filesystem_generation = generation}));
+  ASSIGN_OR_RETURN(
+      order_, coordinator_.Sync({.uuid = volume_.info().uuid,
+                                 .block_bytes = volume_.info().block_bytes,
+                                 .checksum_kind = volume_.info().checksum_kind,
+                                 .subvolume_set_digest = subvolumes_.SetDigest(),
+                                 .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
+                                 .reconsider_all = options_.full,
+                                 .filesystem_generation = generation}));
   if (!order_.leased) {
     return absl::UnavailableError("another worker works on this filesystem at the moment");
   }
@@ -178,15 +181,18 @@ absl::Status VolumeRunner::FindInside(int64_t dropped) {
 PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
   PlanOptions plan{.dry_run = options_.dry_run, .example_count = options_.example_count};
   const int cores = std::max(1u, std::thread::hardware_concurrency());
-  plan.settle_threads = options_.thread_count > 0 ? std::min(options_.thread_count, cores) : std::min(cores, 8);
-  plan.execute_threads = options_.thread_count > 0 ? std::min(options_.thread_count, 16) : std::clamp(2 * cores, 4, 8);
+  plan.settle_threads =
+      options_.thread_count > 0 ? std::min(options_.thread_count, cores) : std::min(cores, 8);
+  plan.execute_threads =
+      options_.thread_count > 0 ? std::min(options_.thread_count, 16) : std::clamp(2 * cores, 4, 8);
   rlimit files = {};
   const int64_t files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
                                 ? static_cast<int64_t>(files.rlim_cur)
                                 : 1024;
   plan.destinations_max = static_cast<size_t>(std::clamp<int64_t>(
       (files_max - kOtherFiles) / plan.execute_threads - 1, 1, kDedupeDestinationsMax));
-  plan.metadata_floor_bytes = std::min(kMetadataFloorBytes, space.device_bytes / 20);
+  plan.metadata_floor_bytes =
+      std::clamp(space.unallocated / 20, kMetadataFloorBytesMin, kMetadataFloorBytesMax);
   return plan;
 }
 
@@ -214,7 +220,8 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   PlanRun run(parts, MakePlanOptions(space), space);
   const auto work = [&](PlanKind kind) -> absl::Status {
     progress_.phase = options_.dry_run ? Progress::Phase::kPlanning : Progress::Phase::kDeduping;
-    const PhaseTimer timer(clock_, options_.dry_run ? report_.plan_seconds : report_.execute_seconds);
+    const PhaseTimer timer(clock_,
+                           options_.dry_run ? report_.plan_seconds : report_.execute_seconds);
     return run.Work(kind);
   };
   const auto unfinished = [&] { return stop_.requested() || run.ended_early(); };
@@ -244,22 +251,24 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   }
   RETURN_IF_ERROR(status);
   const bool ended = !options_.dry_run && !unfinished();
-  ASSIGN_OR_RETURN(const PlanSummary summary,
-                   ended ? coordinator_.EndPlan({.inside = options_.match_inside})
-                         : coordinator_.Summarize(),
-                   "ending the plan");
+  ASSIGN_OR_RETURN(
+      const PlanSummary summary,
+      ended ? coordinator_.EndPlan({.inside = options_.match_inside}) : coordinator_.Summarize(),
+      "ending the plan");
   CountSummary(summary, run.totals().newly_pinned);
   if (!ended) return absl::OkStatus();
   if (*counters.dedupe_requests == 0) return absl::OkStatus();
 
-  // The run touched leaves itself: with the cursor behind them the next run need not read them again.
+  // The run touched leaves itself: with the cursor behind them the next run need not read them
+  // again.
   ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit());
-  ASSIGN_OR_RETURN(order_, coordinator_.Sync({.uuid = volume_.info().uuid,
-                                              .block_bytes = volume_.info().block_bytes,
-                                              .checksum_kind = volume_.info().checksum_kind,
-                                              .subvolume_set_digest = subvolumes_.SetDigest(),
-                                              .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
-                                              .filesystem_generation = generation}));
+  ASSIGN_OR_RETURN(
+      order_, coordinator_.Sync({.uuid = volume_.info().uuid,
+                                 .block_bytes = volume_.info().block_bytes,
+                                 .checksum_kind = volume_.info().checksum_kind,
+                                 .subvolume_set_digest = subvolumes_.SetDigest(),
+                                 .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
+                                 .filesystem_generation = generation}));
   const absl::Status scanned = index_.Scan(order_, generation);
   counters.extents_total = index_.totals().extent_count;
   return absl::IsCancelled(scanned) ? absl::OkStatus() : scanned;
@@ -273,12 +282,21 @@ absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
   report.uuid = ToString(target.uuid);
   report.mount = target.mount_path;
   progress.SetVolume(target.mount_path);
+  // Until something is done, nothing has been done: these figures are known.
+  RunCounters& counters = report.counters;
+  for (auto* figure :
+       {&counters.extents_scanned, &counters.bytes_scanned, &counters.file_bytes_read,
+        &counters.dedupe_requests, &counters.bytes_shared, &counters.bytes_freed,
+        &counters.bytes_written, &counters.metadata_bytes_grown}) {
+    *figure = 0;
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Volume> volume, OpenBtrfsVolume(target.mount_path));
   if (volume->info().uuid != target.uuid) {
     return absl::FailedPreconditionError(
         absl::StrCat(target.mount_path, " holds another filesystem than a moment ago"));
   }
-  return VolumeRunner(target, options, excludes, *volume, coordinator, clock, stop, progress, report)
+  return VolumeRunner(target, options, excludes, *volume, coordinator, clock, stop, progress,
+                      report)
       .Run();
 }
 

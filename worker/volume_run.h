@@ -29,13 +29,13 @@ namespace onefold {
 // What a person asked for.
 struct RunOptions {
   bool dry_run = false;
-  bool full = false;                 // stream old checksums past all heads, reconsider everything
-  bool match_inside = true;          // --match=all
+  bool full = false;         // stream old checksums past all heads, reconsider everything
+  bool match_inside = true;  // --match=all
   bool skip_readonly_subvolumes = false;
-  int64_t min_file_bytes = 0;        // files smaller than this are left alone
-  int64_t max_file_bytes = 0;        // files larger than this are left alone; 0: no limit
-  int thread_count = 0;              // 0: chosen by the number of cores
-  int example_count = 0;             // how many examples to collect
+  int64_t min_file_bytes = 0;  // files smaller than this are left alone
+  int64_t max_file_bytes = 0;  // files larger than this are left alone; 0: no limit
+  int thread_count = 0;        // 0: chosen by the number of cores
+  int example_count = 0;       // how many examples to collect
 };
 
 // One filesystem that is to be worked on.
@@ -48,11 +48,11 @@ struct VolumeTarget {
 
 // Works on `target` until done or `stop`. Fills in `report` in any case, problems included.
 //
-// Blocking; uses its own threads. OK also when things were pinned, skipped or stopped; an error means
-// that this volume could not be worked on (the message says why and what to do).
+// Blocking; uses its own threads. OK also when things were pinned, skipped or stopped; an error
+// means that this volume could not be worked on (the message says why and what to do).
 absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
-                       const ExcludeList& excludes, CoordinatorClient& coordinator,
-                       Clock& clock, StopSignal& stop, Progress& progress, VolumeReport& report);
+                       const ExcludeList& excludes, CoordinatorClient& coordinator, Clock& clock,
+                       StopSignal& stop, Progress& progress, VolumeReport& report);
 
 }  // namespace onefold
 
