@@ -50,7 +50,7 @@ struct RunCounters {
   std::optional<int64_t> bytes_written;      // by relocation
   std::optional<int64_t> bytes_pinned;       // on-disk bytes of extents left alone
   std::map<std::string, int64_t> pinned_by;  // holder → bytes
-  std::optional<int64_t> metadata_bytes_grown;
+  std::optional<int64_t> metadata_bytes_grown;  // on disk, copies of the profile counted
   std::map<std::string, int64_t> skipped;  // reason → extents
   // Dry runs: on-disk bytes a real run would free at most.
   std::optional<int64_t> bytes_freeable;

@@ -140,7 +140,8 @@ absl::Status VolumeRunner::Run() {
   ASSIGN_OR_RETURN(const SpaceInfo before, volume_.Space());
   RETURN_IF_ERROR(Plan(before));
   ASSIGN_OR_RETURN(const SpaceInfo after, volume_.Space());
-  report_.counters.metadata_bytes_grown = after.metadata_used - before.metadata_used;
+  report_.counters.metadata_bytes_grown =
+      (after.metadata_used - before.metadata_used) * after.metadata_copies;
   return absl::OkStatus();
 }
 
