@@ -111,7 +111,7 @@ class StopTest(case.OnefoldTest):
     def test_max_time(self):
         volume = self.volume_with_work()
         for name in ("a", "b"):
-            volume.write(f"{name}/large", pattern(1, 8192 * KIB), sync=True)
+            volume.write(f"{name}/large", pattern(PAIRS + 1, 8192 * KIB), sync=True)
         used = volume.used_data()
         process = self.start("--json", "--threads=1", "--max-time=1s", volume.root)
         run = self.finish(process)
