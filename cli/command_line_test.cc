@@ -81,8 +81,8 @@ TEST(ParseDedupeTest, OptionsMayFollowPaths) {
 
 // Argument parsers like to see lists, quotes and commands in what are names of files.
 TEST(ParseDedupeTest, PathsAndPatternsAreTakenByteForByte) {
-  EXPECT_THAT(Parsed({"[a,b]", "dedupe", "'x'", "a,b", "", "-", "caf\xe9"}).paths,
-              ElementsAre("[a,b]", "dedupe", "'x'", "a,b", "", "-", "caf\xe9"));
+  EXPECT_THAT(Parsed({"[a,b]", "dedupe", "'x'", "a,b", "-", "caf\xe9"}).paths,
+              ElementsAre("[a,b]", "dedupe", "'x'", "a,b", "-", "caf\xe9"));
   EXPECT_THAT(*Parsed({"--exclude=[ab]", "--exclude", "[a,b]"}).exclude_patterns,
               ElementsAre("[ab]", "[a,b]"));
   EXPECT_THAT(*Parsed({"--exclude", ""}).exclude_patterns, ElementsAre(""));

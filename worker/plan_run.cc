@@ -97,6 +97,7 @@ absl::Status PlanRun::Work(PlanKind kind) {
   // Deferred groups get their turn alone; what steps aside again and again waits for the next run.
   for (int round = 0; round < 8 && !deferred_.empty() && !parts_.stop.requested() && !ended_early_;
        ++round) {
+    runs_.Clear();  // theirs are planned, but nothing came of it yet
     RETURN_IF_ERROR(WorkOn(kind, std::exchange(deferred_, {})));
   }
   for (const Group& group : std::exchange(deferred_, {})) LeaveForNextRun(group);

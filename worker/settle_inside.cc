@@ -449,10 +449,16 @@ class InsideSettler {
     return true;
   }
 
-  // What frees more; if equal, the side with fewer references goes, then the query's.
+  // What frees more; if equal, the side whose extents have fewer references goes, then the one in more
+  // pieces, then the query's.
   static SidePlan& Better(SidePlan& a, SidePlan& c) {
     if (a.bytes != c.bytes) return a.bytes > c.bytes ? a : c;
-    return c.references < a.references ? c : a;
+    const int64_t extents_a = static_cast<int64_t>(a.drops.size());
+    const int64_t extents_c = static_cast<int64_t>(c.drops.size());
+    const int64_t shared_a = a.references * extents_c;  // per extent, without division
+    const int64_t shared_c = c.references * extents_a;
+    if (shared_a != shared_c) return shared_c < shared_a ? c : a;
+    return extents_c > extents_a ? c : a;
   }
 
   const Group& group_;
