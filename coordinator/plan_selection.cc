@@ -51,6 +51,8 @@ void PlanSelection::Offer(const Candidate& candidate) {
   ++offered_count_;
   offered_gain_blocks_ += candidate.gain_blocks;
   if (worst_ && *worst_ < order) return;
+  // All at once: growing step by step would take twice the memory. What is not used costs none.
+  if (candidates_.empty()) candidates_.reserve(candidates_max_ + 1);
   candidates_.push_back(candidate);
   if (candidates_.size() > candidates_max_) Shrink();
 }

@@ -39,6 +39,7 @@ absl::Status PlanStream::ResumePages() {
 
 absl::StatusOr<bool> PlanStream::Pass() {
   if (!more_passes_) return false;
+  candidates_ = {};  // before as many new ones are gathered
   PlanSelection selection(candidates_max_, block_bytes_, done_);
   RETURN_IF_ERROR(source_->OfferAll(selection));
   if (std::exchange(first_pass_, false)) {

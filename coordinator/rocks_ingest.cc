@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/keys.h"
 #include "coordinator/rocks_status.h"
 
 namespace onefold::index {
@@ -27,15 +28,24 @@ rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batc
   return status.ok() ? writer.Finish() : status;
 }
 
+// Whether rows of one batch share a table: extents do, and so do what lies before and behind them.
+bool ShareTable(absl::string_view a, absl::string_view b) {
+  const auto is_extent = [](absl::string_view key) {
+    return !key.empty() && key.front() == static_cast<char>(Kind::kExtent);
+  };
+  return is_extent(a) == is_extent(b);
+}
+
 rocksdb::Status WriteTables(const rocksdb::Options& options, const RowBatch& batch,
                             const std::string& stem, std::vector<std::string>& files) {
   const std::vector<uint32_t> sorted = batch.KeyOrder();
   size_t begin = 0;
   while (begin < sorted.size()) {
-    const char kind = batch[sorted[begin]].key.front();
-    size_t end = begin;
-    while (end < sorted.size() && batch[sorted[end]].key.front() == kind) ++end;
-    files.push_back(absl::StrCat(stem, "-", std::string(1, kind), ".sst"));
+    size_t end = begin + 1;
+    while (end < sorted.size() && ShareTable(batch[sorted[begin]].key, batch[sorted[end]].key)) {
+      ++end;
+    }
+    files.push_back(absl::StrCat(stem, "-", files.size(), ".sst"));
     const rocksdb::Status status = WriteTable(options, batch, sorted, begin, end, files.back());
     if (!status.ok()) return status;
     begin = end;

@@ -61,6 +61,8 @@ rocksdb::BlockBasedTableOptions TableOptions(const RocksBudget& budget) {
   options.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
   options.partition_filters = true;
   options.metadata_block_size = 16 << 10;
+  // Each table of a walk reads ahead for itself, and there may be dozens.
+  options.max_auto_readahead_size = 32 << 10;
   options.format_version = 5;
   return options;
 }
@@ -81,9 +83,12 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 32 << 20;
-  options.compaction_readahead_size = 256 << 10;
-  // A scan adds a file of fingerprints for each 32k extents; merging them may wait until it ended.
-  options.level0_file_num_compaction_trigger = 8;
+  options.compaction_readahead_size = 32 << 10;
+  // A scan adds a table of fingerprints for each 32k extents, a run one for each 4 MB of outcomes.
+  // Merging them rewrites far more than they hold, so it is done seldom.
+  options.level0_file_num_compaction_trigger = 16;
+  options.level0_slowdown_writes_trigger = 40;
+  options.level0_stop_writes_trigger = 60;
   options.max_background_jobs = 2;  // one flush, one compaction
   options.max_open_files = 64;
 

@@ -2,8 +2,8 @@
 //
 // How a batch is written depends on its size. Small ones go through the write-ahead log. Big ones
 // (kIngestRowsMin) are sorted, written as table files and ingested: with Debian's RocksDB that is
-// about ten times cheaper than the way through the memtable. There is one file for each kind of
-// row, so that runs of ascending addresses never overlap and never need compaction; the files of a
+// about ten times cheaper than the way through the memtable. Extents get a file of their own:
+// they come in ascending order, so these files never overlap and need no compaction. The files of a
 // batch become visible together.
 
 #ifndef ONEFOLD_COORDINATOR_ROCKS_STORE_H_

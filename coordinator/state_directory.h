@@ -38,6 +38,8 @@ class DirectoryLock {
 };
 
 // Makes `directory` (mode 0700) and those above it as far as they are absent.
+//
+// FAILED_PRECONDITION: it is in use for something else.
 absl::Status MakeStateDirectory(const std::string& directory);
 
 // Looks at DIR without changing anything: whether a database of `kind` and a version up to

@@ -62,6 +62,13 @@ TEST_F(StateDirectoryTest, ForeignIsRefused) {
   EXPECT_EQ(std::filesystem::file_size(path() + "/photo.jpg"), 7u);
 }
 
+// `--state /etc` must not leave our files among those of somebody else.
+TEST_F(StateDirectoryTest, DirectoryThatIsUsedForSomethingElseIsRefused) {
+  std::ofstream(directory_.path() + "/passwd") << "root";
+  EXPECT_THAT(MakeStateDirectory(directory_.path()),
+              HasCode(absl::StatusCode::kFailedPrecondition));
+}
+
 TEST_F(StateDirectoryTest, FileInItsPlaceIsRefused) {
   std::filesystem::create_directories(directory_.path() + "/made");
   std::ofstream(path()) << "text";
