@@ -133,6 +133,7 @@ class RandomVolume {
     for (const InodeId& file : files) {
       if (chance_.OneIn(5)) on.volume.Overwrite(file, chance_.Below(4), Part(4));
     }
+    EXPECT_THAT(on.volume.Commit(), IsOk());  // what was overwritten whole is gone by now
     on.volume.RepackChecksums(1 + chance_.Below(300));
     all_ = on.volume.Files();
     for (const InodeId& file : all_) contents_[file] = on.volume.Contents(file);
