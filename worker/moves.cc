@@ -24,6 +24,9 @@ int64_t Usable(const SourceRange& source, int64_t at, int64_t wanted, int64_t bl
 std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const SourceMap& sources,
                                                   int64_t block_bytes) {
   std::vector<Move> moves;
+  // A fragmented file has thousands of references and as many sources, in the same order: the
+  // one behind the last is tried first.
+  size_t hint = 0;
   for (const Reference& reference : drop.references) {
     const int64_t file_left = reference.file_bytes - reference.file_offset;
     // Blocks wholly behind the end of the file cannot be named in a request.
@@ -32,13 +35,18 @@ std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const 
     for (int64_t at = reference.extent_offset; at < end;) {
       const SourceRange* best = nullptr;
       int64_t best_bytes = 0;
-      for (const SourceRange& source : sources) {
+      const auto take = [&](const SourceRange& source) {
         const int64_t bytes = Usable(source, at, end - at, block_bytes);
         if (bytes > best_bytes) {
           best = &source;
           best_bytes = bytes;
-          if (bytes == end - at) break;
         }
+        return best_bytes == end - at;
+      };
+      // One source for as many references as it covers: they share calls.
+      if (!sources.empty() && !take(sources.front()) &&
+          (hint >= sources.size() || !take(sources[hint]))) {
+        std::find_if(sources.begin(), sources.end(), take);
       }
       if (best == nullptr) {
         return end - at < block_bytes ? Holder::kTail : Holder::kUnmatchedBlocks;
@@ -49,6 +57,7 @@ std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const 
                        .destination_offset = reference.file_offset + (at - reference.extent_offset),
                        .length = best_bytes});
       at += best_bytes;
+      hint = static_cast<size_t>(best - sources.data()) + 1;
     }
   }
   return moves;

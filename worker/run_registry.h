@@ -27,28 +27,50 @@ class RunRegistry {
     int64_t shift = 0;
     int64_t begin = 0;
     int64_t end = 0;
+    // The comparison ended there for its own limits: the data may be equal beyond.
+    bool open_begin = false;
+    bool open_end = false;
   };
   // What came of it.
   struct Verdict {
     bool drops_something = false;
     Holder holder = Holder::kNone;  // what is in the way if not
   };
+  // What a look-up asks: an equal range of the two files, and the span of `file` that the extent in
+  // question takes there.
+  struct Query {
+    InodeId file;
+    InodeId other;
+    int64_t shift = 0;
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t span_begin = 0;
+    int64_t span_end = 0;
+  };
 
   void Add(const Run& run, const Verdict& verdict) {
     MutexLock lock(&mutex_);
     if (runs_.size() >= kRunsMax) runs_.clear();  // then runs are compared again; nothing is lost
-    runs_[{run.file, run.other, run.shift}].push_back({run.begin, run.end, verdict});
+    runs_[{run.file, run.other, run.shift}].push_back(
+        {run.begin, run.end, run.open_begin, run.open_end, verdict});
     runs_[{run.other, run.file, -run.shift}].push_back(
-        {run.begin + run.shift, run.end + run.shift, verdict});
+        {run.begin + run.shift, run.end + run.shift, run.open_begin, run.open_end, verdict});
   }
 
-  // The verdict on a run of these files that holds [begin, end) of `file`.
-  std::optional<Verdict> Find(const Run& wanted) {
+  // The verdict of a run of these files that holds the range, for an extent of that span: one that
+  // reaches beyond where data differs was not dropped with the run. Nothing if no run is known, or
+  // only one that was cut within the span.
+  std::optional<Verdict> Find(const Query& wanted) {
     MutexLock lock(&mutex_);
     const auto found = runs_.find({wanted.file, wanted.other, wanted.shift});
     if (found == runs_.end()) return std::nullopt;
     for (const Known& known : found->second) {
-      if (known.begin <= wanted.begin && wanted.end <= known.end) return known.verdict;
+      if (wanted.begin < known.begin || known.end < wanted.end) continue;
+      const bool before = wanted.span_begin < known.begin;
+      const bool behind = wanted.span_end > known.end;
+      if ((before && known.open_begin) || (behind && known.open_end)) continue;
+      if (before || behind) return Verdict{.holder = Holder::kUnmatchedBlocks};
+      return known.verdict;
     }
     return std::nullopt;
   }
@@ -64,6 +86,8 @@ class RunRegistry {
   struct Known {
     int64_t begin;
     int64_t end;
+    bool open_begin;
+    bool open_end;
     Verdict verdict;
   };
   Mutex mutex_;

@@ -47,6 +47,9 @@ struct Side {
   InodeId file;
   int64_t file_bytes = 0;
   std::vector<Piece> pieces = {};
+  // Reading ended there at the window or the limit of pieces: more may follow.
+  bool open_begin = false;
+  bool open_end = false;
 
   int64_t begin() const { return pieces.front().file_offset; }
   int64_t end() const { return pieces.back().file_end(); }
@@ -78,7 +81,9 @@ absl::StatusOr<Side> SideAround(const Reference& reference, const FileRange& win
         const auto piece = AsPiece(file_offset, extent);
         if (!piece || (!side.pieces.empty() && side.end() != file_offset)) return false;
         side.pieces.push_back(*piece);
-        return side.pieces.size() < kPiecesMax && side.end() < window.end;
+        side.open_end = side.end() < side.file_bytes &&
+                        (side.pieces.size() >= kPiecesMax || side.end() >= window.end);
+        return !side.open_end;
       }));
   // Backwards in growing steps: trees are read forwards only.
   int64_t step = int64_t{1} << 20;
@@ -99,9 +104,10 @@ absl::StatusOr<Side> SideAround(const Reference& reference, const FileRange& win
     const bool joins = !before.empty() && before.back().file_end() == end;
     if (joins) side.pieces.insert(side.pieces.begin(), before.begin(), before.end());
     // Nothing in reach: perhaps one long extent begins farther back.
-    if (!joins && (!before.empty() || from == 0 || step > kRunBytesMax)) break;
+    if (!joins && (!before.empty() || from == 0 || step > kRunBytesMax)) return side;
     step *= 4;
   }
+  side.open_begin = !side.pieces.empty() && side.begin() > 0;
   return side;
 }
 
@@ -177,10 +183,12 @@ struct Run {
   int64_t begin = 0;
   int64_t end = 0;
   int64_t shift = 0;
+  int64_t apart = 0;  // bytes of it that lie at two places on disk
 };
 
-// Extends from `at` (in file a) in both directions. Ends where data differs, is the same on disk
-// already, or either side ends. In one file the two ranges must not overlap.
+// Extends from `at` (in file a) in both directions. Ends where data differs or either side ends; what
+// is the same on disk already is passed: a fragmented file may share every other block. In one file
+// the two ranges must not overlap.
 absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t shift,
                               Comparer& comparer) {
   Run run{.begin = at, .end = at, .shift = shift};
@@ -195,11 +203,15 @@ absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t 
     const Piece& pc = c.pieces[ic];
     const uint64_t da = pa.disk_address() + (run.end - pa.file_offset);
     const uint64_t dc = pc.disk_address() + (run.end + shift - pc.file_offset);
-    if (da == dc) break;
     const int64_t bytes = std::min({pa.file_end() - run.end, pc.file_end() - (run.end + shift),
                                     length_max - (run.end - run.begin)});
+    if (da == dc) {
+      run.end += bytes;
+      continue;
+    }
     ASSIGN_OR_RETURN(const int64_t equal, comparer.EqualBlocks(da, dc, bytes / block, false));
     run.end += equal * block;
+    run.apart += equal * block;
     if (equal * block < bytes || bytes < block) break;
   }
   while (run.end - run.begin < length_max) {  // backwards
@@ -212,9 +224,13 @@ absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t 
                                     length_max - (run.end - run.begin)});
     const uint64_t da = pa.disk_address() + (run.begin - bytes - pa.file_offset);
     const uint64_t dc = pc.disk_address() + (run.begin + shift - bytes - pc.file_offset);
-    if (da == dc) break;
+    if (da == dc) {
+      run.begin -= bytes;
+      continue;
+    }
     ASSIGN_OR_RETURN(const int64_t equal, comparer.EqualBlocks(da, dc, bytes / block, true));
     run.begin -= equal * block;
+    run.apart += equal * block;
     if (equal * block < bytes || bytes < block) break;
   }
   return run;
@@ -233,6 +249,11 @@ struct SidePlan {
 absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t begin, int64_t end,
                                   int64_t shift, ExtentViewer& viewer, int64_t block_bytes) {
   SidePlan plan;
+  absl::flat_hash_set<uint64_t> read;  // what is read from stays
+  for (const Piece& piece : other.pieces) {
+    if (piece.file_end() <= begin + shift || piece.file_offset >= end + shift) continue;
+    if (read.insert(piece.extent).second) plan.sources.push_back(piece.extent);
+  }
   // The pieces of each extent: a fragmented file may hold an extent in many of them.
   absl::flat_hash_map<uint64_t, std::vector<const Piece*>> parts;
   for (const Piece& piece : side.pieces) {
@@ -241,7 +262,7 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
   for (const Piece& piece : side.pieces) {
     if (piece.file_end() <= begin || piece.file_offset >= end) continue;
     const std::vector<const Piece*> own = std::exchange(parts[piece.extent], {});
-    if (own.empty()) continue;  // done with its first piece
+    if (own.empty() || read.contains(piece.extent)) continue;  // done with its first piece, or kept
     const auto cut = std::find_if(own.begin(), own.end(), [&](const Piece* part) {
       return part->file_offset < begin || part->file_end() > end;
     });
@@ -279,19 +300,7 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
     }
     if (plan.first_holder == Holder::kNone) plan.first_holder = holder;
   }
-  for (const Piece& piece : other.pieces) {
-    if (piece.file_end() <= begin + shift || piece.file_offset >= end + shift) continue;
-    plan.sources.push_back(piece.extent);
-  }
   return plan;
-}
-
-// Whether `plan`'s extents are of those that `sources` of the same plan need: a file that repeats
-// itself may hold one extent on both sides.
-bool ReadsFromItself(const SidePlan& plan) {
-  const absl::flat_hash_set<uint64_t> sources(plan.sources.begin(), plan.sources.end());
-  return std::any_of(plan.drops.begin(), plan.drops.end(),
-                     [&](const Drop& drop) { return sources.contains(drop.address); });
 }
 
 class InsideSettler {
@@ -391,10 +400,20 @@ class InsideSettler {
     // The two references, cut to what both have: the match that was found lies there.
     const int64_t until = std::min(from.file_end(), to.file_end() - shift);
     if (near >= until) return false;
-    RunRegistry::Run wanted{
-        .file = from.file, .other = to.file, .shift = shift, .begin = near, .end = until};
     if (runs_ != nullptr) {
-      if (const auto verdict = runs_->Find(wanted)) {
+      RunRegistry::Query asked{.file = from.file,
+                               .other = to.file,
+                               .shift = shift,
+                               .begin = near,
+                               .end = until,
+                               .span_begin = from.file_offset,
+                               .span_end = from.file_end()};
+      for (const Reference& reference : query.references) {
+        if (reference.file != from.file) continue;
+        asked.span_begin = std::min(asked.span_begin, reference.file_offset);
+        asked.span_end = std::max(asked.span_end, reference.file_end());
+      }
+      if (const auto verdict = runs_->Find(asked)) {
         matched_ = true;
         if (held_by_ == Holder::kNone) held_by_ = verdict->holder;
         // What the run drops is dropped already; this one is what it is dropped onto.
@@ -417,19 +436,29 @@ class InsideSettler {
     if (first_equal < 0) return false;
     ASSIGN_OR_RETURN(const onefold::Run run,
                      ExtendRun(a, c, near + first_equal * block_, shift, comparer_));
-    if (run.end <= run.begin) return false;
-    matched_ = true;
+    if (run.apart == 0) return false;
     ASSIGN_OR_RETURN(SidePlan drop_a, PlanSide(a, c, run.begin, run.end, shift, viewer_, block_));
     ASSIGN_OR_RETURN(SidePlan drop_c,
                      PlanSide(c, a, run.begin + shift, run.end + shift, -shift, viewer_, block_));
-    if (ReadsFromItself(drop_a)) drop_a = {};
-    if (ReadsFromItself(drop_c)) drop_c = {};
+    // What the other file refers to as well has found nothing new there.
+    if (std::find(drop_a.sources.begin(), drop_a.sources.end(), query.address) ==
+        drop_a.sources.end()) {
+      matched_ = true;
+    }
     if (held_by_ == Holder::kNone) held_by_ = drop_a.first_holder;
     SidePlan& chosen = Better(drop_a, drop_c);
     if (runs_ != nullptr) {
-      wanted.begin = run.begin;
-      wanted.end = run.end;
-      runs_->Add(wanted, {.drops_something = !chosen.drops.empty(), .holder = held_by_});
+      const RunRegistry::Run known{
+          .file = from.file,
+          .other = to.file,
+          .shift = shift,
+          .begin = run.begin,
+          .end = run.end,
+          .open_begin = (a.open_begin && run.begin == a.begin()) ||
+                        (c.open_begin && run.begin + shift == c.begin()),
+          .open_end =
+              (a.open_end && run.end == a.end()) || (c.open_end && run.end + shift == c.end())};
+      runs_->Add(known, {.drops_something = !chosen.drops.empty(), .holder = held_by_});
     }
     if (chosen.drops.empty()) return false;
     const bool drops_query =

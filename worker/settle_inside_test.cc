@@ -116,6 +116,36 @@ class SettleInsideTest : public ::testing::Test {
   std::vector<uint64_t> extents_;
 };
 
+// ---- Files that share a part already
+
+// Every other block of the file was shared before: what is left of its own extent is found across
+// them.
+TEST_F(SettleInsideTest, PiecesBetweenSharedBlocksAreDropped) {
+  FileOf({Blocks::Series(1, 12)});
+  const uint64_t whole = extents_[0];
+  const InodeId mixed = FileOf({Blocks::Series(1, 12)});
+  const uint64_t rest = extents_[0];
+  for (int64_t block = 1; block < 12; block += 2) {
+    volume().MapExtent(mixed, whole, {.at = block, .from = block, .blocks = 1});
+  }
+  const Settled settled = Settle(rest, whole, 0);
+  ASSERT_THAT(Dropped(settled), ElementsAre(rest));
+  EXPECT_THAT(settled.drops[0].moves, SizeIs(6));
+  ExpectSound(settled);
+  CarryOut(settled);
+}
+
+// Nothing is pinned where all is shared.
+TEST_F(SettleInsideTest, FilesThatShareAllAreLeftAlone) {
+  FileOf({Blocks::Series(1, 12)});
+  const uint64_t whole = extents_[0];
+  const InodeId twin = volume().AddFile("twin");
+  volume().MapExtent(twin, whole, {.at = -1, .blocks = 12});
+  const Settled settled = Settle(whole, whole, 0);
+  EXPECT_THAT(settled.drops, IsEmpty());
+  EXPECT_THAT(ResultOf(settled, whole), Just(Outcome::kNoPartner));
+}
+
 // ---- A file inside something bigger
 
 TEST_F(SettleInsideTest, FileInsideAnImageIsDropped) {
