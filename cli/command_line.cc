@@ -121,7 +121,7 @@ class DedupeParser {
     app_.add_flag("--full", texts_.full);
     threads_ = Add("--threads", texts_.threads);
     max_time_ = Add("--max-time", texts_.max_time);
-    Add("--state", texts_.state);
+    state_ = Add("--state", texts_.state);
     app_.add_flag("--json", texts_.json);
     Add("--progress", texts_.progress)->check(CLI::IsMember({"auto", "plain", "json", "none"}));
     CLI::Option* quiet = app_.add_flag("-q,--quiet", texts_.quiet);
@@ -180,6 +180,9 @@ class DedupeParser {
     parsed.dry_run = texts_.dry_run;
     parsed.full = texts_.full;
     parsed.json = texts_.json;
+    if (state_->count() > 0 && texts_.state.empty()) {
+      return absl::InvalidArgumentError("--state: the directory is empty");
+    }
     parsed.state_directory = texts_.state;
     if (texts_.quiet) parsed.verbosity = Verbosity::kQuiet;
     if (texts_.verbose) parsed.verbosity = Verbosity::kVerbose;
@@ -208,6 +211,7 @@ class DedupeParser {
 
   CLI::App app_;
   Texts texts_;
+  CLI::Option* state_ = nullptr;
   CLI::Option* exclude_ = nullptr;
   CLI::Option* min_size_ = nullptr;
   CLI::Option* max_size_ = nullptr;

@@ -36,9 +36,11 @@ void InstallSignalHandlers(StopSignal& stop) {
   action.sa_handler = &HandleSignal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  if (!IsIgnored(SIGHUP)) sigaction(SIGHUP, &action, nullptr);  // nohup
+  // What the caller had ignored stays so: nohup, a job in the background of a script.
+  for (const int signal : {SIGINT, SIGHUP}) {
+    if (!IsIgnored(signal)) sigaction(signal, &action, nullptr);
+  }
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
 }

@@ -43,9 +43,12 @@ absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory) {
 }
 
 // The index is soft: a damaged one is put aside and built anew by the next scan.
-absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory, Clock& clock,
+// `checked`: what looking at its directory told.
+absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory,
+                                             const absl::Status& checked, Clock& clock,
                                              std::vector<std::string>& warnings) {
-  absl::StatusOr<OpenIndex> opened = TryOpenIndex(directory);
+  absl::StatusOr<OpenIndex> opened =
+      checked.ok() ? TryOpenIndex(directory) : absl::StatusOr<OpenIndex>(checked);
   if (!absl::IsDataLoss(opened.status())) return opened;
   ASSIGN_OR_RETURN(const std::string aside, index::PutAside(directory, clock.Now()));
   warnings.push_back(absl::StrCat("the index was damaged (", opened.status().message(),
@@ -121,13 +124,16 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   umask(077);
   RETURN_IF_ERROR(index::MakeStateDirectory(options.state_directory));
   // All is looked at before anything is changed.
-  RETURN_IF_ERROR(index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat));
+  const absl::Status index_checked =
+      index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat);
+  if (!absl::IsDataLoss(index_checked)) RETURN_IF_ERROR(index_checked);
   RETURN_IF_ERROR(index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
   ASSIGN_OR_RETURN(index::DirectoryLock lock, index::DirectoryLock::Take(options.state_directory));
 
   ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));
   std::vector<std::string> warnings;
-  ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, clock, warnings));
+  ASSIGN_OR_RETURN(OpenIndex opened,
+                   OpenOrRebuildIndex(index_directory, index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
                                            std::move(leases), std::move(warnings));

@@ -91,6 +91,23 @@ absl::StatusOr<bool> IsAbsentOrEmpty(const std::string& directory) {
   return true;
 }
 
+// Removes what earlier PutAside left: one damaged index is enough to look into, and each may be
+// large.
+void RemoveAside(const std::string& directory, const std::string& keep) {
+  const std::filesystem::path path(directory);
+  const std::string stem = absl::StrCat(path.filename().string(), ".damaged-");
+  std::vector<std::filesystem::path> old;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(path.parent_path(), ignored), end;
+       !ignored && entry != end; entry.increment(ignored)) {
+    if (absl::StartsWith(entry->path().filename().string(), stem) && entry->path() != keep &&
+        std::filesystem::exists(entry->path() / kFormatFile, ignored)) {
+      old.push_back(entry->path());
+    }
+  }
+  for (const std::filesystem::path& aside : old) std::filesystem::remove_all(aside, ignored);
+}
+
 // Somebody else's directory, /etc say, does not get our files among its own.
 absl::Status CheckIsOurs(const std::string& directory) {
   std::error_code error;
@@ -160,6 +177,12 @@ absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_v
   int found = 0;
   if (words.size() != 3 || words[0] != "onefold" || words[1] != kind ||
       !absl::SimpleAtoi(words[2], &found) || found < 1) {
+    std::error_code ignored;
+    // Beside the files of a database of ours the format file of ours was torn.
+    if (!absl::StartsWith(*format, "onefold ") &&
+        std::filesystem::exists(directory + "/CURRENT", ignored)) {
+      return absl::DataLossError(absl::StrCat(directory, "/", kFormatFile, " is damaged"));
+    }
     return Foreign(directory, absl::StrCat("holds something else (by its ", kFormatFile, ")"));
   }
   if (found > version) {
@@ -185,6 +208,7 @@ absl::StatusOr<std::string> PutAside(const std::string& directory, absl::Time no
   std::string name = stem;
   for (int i = 2; access(name.c_str(), F_OK) == 0; ++i) name = absl::StrCat(stem, "-", i);
   if (rename(directory.c_str(), name.c_str()) < 0) return FromErrno("renaming", directory);
+  RemoveAside(directory, name);
   return name;
 }
 

@@ -46,6 +46,7 @@ absl::Status MakeStateDirectory(const std::string& directory);
 // `version` may be opened (or made) there.
 //
 // FAILED_PRECONDITION  foreign, or of a newer version; the message says what to do.
+// DATA_LOSS            a database of ours whose format file is torn.
 absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_view kind,
                                     int version);
 
@@ -53,7 +54,7 @@ absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_v
 absl::Status MakeDatabaseDirectory(const std::string& directory, absl::string_view kind,
                                    int version);
 
-// Renames DIR to DIR.damaged-<UTC time>, and returns that name.
+// Renames DIR to DIR.damaged-<UTC time>, and returns that name. Those of earlier times are removed.
 absl::StatusOr<std::string> PutAside(const std::string& directory, absl::Time now);
 
 }  // namespace onefold::index

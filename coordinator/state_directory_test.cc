@@ -103,14 +103,31 @@ TEST_F(StateDirectoryTest, SecondLockNamesTheHolder) {
   EXPECT_THAT(DirectoryLock::Take(directory_.path()), IsOk());
 }
 
-TEST_F(StateDirectoryTest, PutAsideKeepsEarlierOnes) {
+// A power cut may tear the small file as well.
+TEST_F(StateDirectoryTest, TornFormatFileOfOursIsDamage) {
+  Make();
+  Write("CURRENT", "MANIFEST-000004\n");
+  Write("ONEFOLD_FORMAT", std::string(16, '\0'));
+  EXPECT_THAT(Check(), HasCode(absl::StatusCode::kDataLoss));
+  Write("ONEFOLD_FORMAT", "");
+  EXPECT_THAT(Check(), HasCode(absl::StatusCode::kDataLoss));
+  Write("ONEFOLD_FORMAT", "onefold state 1\n");
+  EXPECT_THAT(Check(), HasCode(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(StateDirectoryTest, PutAsideKeepsTheNewestAlone) {
   const absl::Time now =
       absl::FromCivil(absl::CivilSecond(2026, 1, 2, 3, 4, 5), absl::UTCTimeZone());
+  const std::string first = path() + ".damaged-20260102T030405Z";
+  std::filesystem::create_directories(path() + ".damaged-by-hand");  // not ours
   Make();
-  EXPECT_THAT(PutAside(path(), now), IsOkAndHolds(path() + ".damaged-20260102T030405Z"));
+  EXPECT_THAT(PutAside(path(), now), IsOkAndHolds(first));
   Make();
-  EXPECT_THAT(PutAside(path(), now), IsOkAndHolds(path() + ".damaged-20260102T030405Z-2"));
+  EXPECT_THAT(PutAside(path(), now), IsOkAndHolds(first + "-2"));
   EXPECT_FALSE(std::filesystem::exists(path()));
+  EXPECT_FALSE(std::filesystem::exists(first));
+  EXPECT_TRUE(std::filesystem::exists(first + "-2"));
+  EXPECT_TRUE(std::filesystem::exists(path() + ".damaged-by-hand"));
 }
 
 }  // namespace

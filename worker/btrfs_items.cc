@@ -21,6 +21,23 @@ T Load(absl::string_view body, size_t at) {
 // Reads a little-endian field of a packed on-disk struct out of `body`, which is long enough.
 #define LOAD_FIELD(type, body, structure, field) Load<type>(body, offsetof(struct structure, field))
 
+// The first inline reference of an extent of data, if it names a file.
+std::optional<ExtentItem::Owner> ParseOwner(absl::string_view refs) {
+  constexpr uint8_t kOwnerRef = 172;  // BTRFS_EXTENT_OWNER_REF_KEY, Linux 6.7: of simple quotas
+  constexpr size_t kOwnerRefBytes = 9;
+  if (refs.size() >= kOwnerRefBytes && static_cast<uint8_t>(refs[0]) == kOwnerRef) {
+    refs.remove_prefix(kOwnerRefBytes);
+  }
+  if (refs.empty() || static_cast<uint8_t>(refs[0]) != BTRFS_EXTENT_DATA_REF_KEY) {
+    return std::nullopt;
+  }
+  refs.remove_prefix(1);
+  if (refs.size() < sizeof(btrfs_extent_data_ref)) return std::nullopt;
+  return ExtentItem::Owner{.subvolume = LOAD_FIELD(uint64_t, refs, btrfs_extent_data_ref, root),
+                           .inode = LOAD_FIELD(uint64_t, refs, btrfs_extent_data_ref, objectid),
+                           .offset = LOAD_FIELD(uint64_t, refs, btrfs_extent_data_ref, offset)};
+}
+
 }  // namespace
 
 std::optional<ExtentItem> ParseExtentItem(absl::string_view body) {
@@ -28,8 +45,10 @@ std::optional<ExtentItem> ParseExtentItem(absl::string_view body) {
   if ((LOAD_FIELD(uint64_t, body, btrfs_extent_item, flags) & BTRFS_EXTENT_FLAG_DATA) == 0) {
     return std::nullopt;
   }
-  return ExtentItem{.references = LOAD_FIELD(uint64_t, body, btrfs_extent_item, refs),
-                    .generation = LOAD_FIELD(uint64_t, body, btrfs_extent_item, generation)};
+  ExtentItem item{.references = LOAD_FIELD(uint64_t, body, btrfs_extent_item, refs),
+                  .generation = LOAD_FIELD(uint64_t, body, btrfs_extent_item, generation)};
+  if (item.references == 1) item.only_owner = ParseOwner(body.substr(sizeof(btrfs_extent_item)));
+  return item;
 }
 
 std::optional<ChunkItem> ParseChunkItem(absl::string_view body) {
@@ -82,6 +101,7 @@ std::optional<RootItem> ParseRootItem(absl::string_view body) {
   item.read_only =
       (LOAD_FIELD(uint64_t, body, btrfs_root_item, flags) & BTRFS_ROOT_SUBVOL_RDONLY) != 0;
   item.references = LOAD_FIELD(uint32_t, body, btrfs_root_item, refs);
+  item.last_snapshot = LOAD_FIELD(uint64_t, body, btrfs_root_item, last_snapshot);
   if (body.size() >= offsetof(btrfs_root_item, received_uuid)) {
     std::memcpy(item.uuid.data(), body.data() + offsetof(btrfs_root_item, uuid), 16);
     const char* parent = body.data() + offsetof(btrfs_root_item, parent_uuid);

@@ -40,8 +40,16 @@ inline constexpr uint8_t kChunkItem = 228;
 
 // One item of the extent tree that describes data.
 struct ExtentItem {
+  // A file that the item itself names, as far as it does.
+  struct Owner {
+    uint64_t subvolume = 0;
+    uint64_t inode = 0;
+    uint64_t offset = 0;  // file offset minus offset into the extent, modulo 2^64
+  };
   uint64_t references = 0;  // does not see snapshots that share metadata
   uint64_t generation = 0;
+  // Set if one place alone is counted and the item says where.
+  std::optional<Owner> only_owner = {};
 };
 // nullopt for tree blocks too.
 std::optional<ExtentItem> ParseExtentItem(absl::string_view body);
@@ -91,6 +99,9 @@ struct RootItem {
   bool has_parent_uuid = false;  // it is a snapshot
   bool read_only = false;
   uint32_t references = 0;  // 0: being deleted
+  // Tree blocks above this generation are of this subvolume alone; 0 if no snapshot was ever taken
+  // of it and it is none.
+  uint64_t last_snapshot = 0;
 };
 std::optional<RootItem> ParseRootItem(absl::string_view body);
 

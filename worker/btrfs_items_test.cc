@@ -91,6 +91,31 @@ TEST(BtrfsItemsTest, DataExtentIsRead) {
   EXPECT_EQ(item->generation, 7u);
 }
 
+// One file alone, named by the item itself.
+TEST(BtrfsItemsTest, OnlyOwnerOfAnExtent) {
+  const auto one =
+      ParseExtentItem(EncodeDataExtent(1, 7, {{.root = 5, .inode = 260, .offset = 4096}}));
+  ASSERT_TRUE(one && one->only_owner);
+  EXPECT_EQ(one->only_owner->subvolume, 5u);
+  EXPECT_EQ(one->only_owner->inode, 260u);
+  EXPECT_EQ(one->only_owner->offset, 4096u);
+  // Two places; a place in a shared leaf; nothing said; cut off.
+  EXPECT_FALSE(ParseExtentItem(Bytes(kDataExtent))->only_owner);
+  EXPECT_FALSE(
+      ParseExtentItem(EncodeDataExtent(1, 7) + std::string("\xb8\0\0\0\0\0\0\0\0\1\0\0\0", 13))
+          ->only_owner);
+  EXPECT_FALSE(ParseExtentItem(EncodeDataExtent(1, 7))->only_owner);
+  const std::string whole = EncodeDataExtent(1, 7, {{.root = 5, .inode = 260}});
+  for (size_t size = 24; size < whole.size(); ++size) {
+    EXPECT_FALSE(ParseExtentItem(whole.substr(0, size))->only_owner) << size;
+  }
+  // With simple quotas the owning subvolume comes first.
+  std::string quotas = whole;
+  quotas.insert(24, std::string("\xac\5\0\0\0\0\0\0\0", 9));
+  ASSERT_TRUE(ParseExtentItem(quotas)->only_owner);
+  EXPECT_EQ(ParseExtentItem(quotas)->only_owner->inode, 260u);
+}
+
 // Taken for data, a tree block would be deduped by address.
 TEST(BtrfsItemsTest, TreeBlockIsNoDataExtent) {
   EXPECT_FALSE(ParseExtentItem(Bytes(kTreeBlock)).has_value());

@@ -4,6 +4,7 @@
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "worker/btrfs_errno.h"
+#include "worker/btrfs_items.h"
 
 namespace onefold {
 namespace {
@@ -127,9 +129,13 @@ class BtrfsVolume final : public Volume {
   absl::StatusOr<int64_t> Generation() override;
   absl::StatusOr<SpaceInfo> Space() override;
 
+  // UNAVAILABLE: another run has taken it.
+  absl::Status Take();
+
  private:
   const Fd mount_;
   const VolumeInfo info_;
+  std::unique_ptr<OpenFile> taken_;
 };
 
 // Memory for the argument of an ioctl, aligned for any struct. Small ones are kept for the thread's
@@ -270,6 +276,14 @@ absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file)
   return std::make_unique<BtrfsFile>(Fd(fd), may_read);
 }
 
+absl::Status BtrfsVolume::Take() {
+  ASSIGN_OR_RETURN(taken_, Open({.subvolume = kFsTree, .inode = kFirstFreeObject}));
+  if (flock(static_cast<BtrfsFile&>(*taken_).fd(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return StatusFromErrno(errno, "locking the top-level directory");
+  return absl::UnavailableError(
+      "another run of onefold is working on this filesystem; wait until it has ended");
+}
+
 int BtrfsVolume::Dedupe(OpenFile& source, int64_t offset, int64_t length,
                         absl::Span<DedupeDestination> destinations) {
   CHECK(destinations.size() <= kDedupeDestinationsMax);
@@ -394,7 +408,7 @@ absl::StatusOr<VolumeInfo> ReadVolumeInfo(int fd, const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Volume>> OpenBtrfsVolume(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Volume>> OpenBtrfsVolume(const std::string& path, Access access) {
   Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) return StatusFromErrno(errno, absl::StrCat("opening ", path));
   ASSIGN_OR_RETURN(const VolumeInfo info, ReadVolumeInfo(fd.get(), path));
@@ -403,6 +417,7 @@ absl::StatusOr<std::unique_ptr<Volume>> OpenBtrfsVolume(const std::string& path)
   RETURN_IF_ERROR(volume->Search({.tree = 1, .first = {5, 132, 0}, .last = {5, 132, 0}},
                                  [](const TreeItem&) { return false; }),
                   "reading the trees of ", path);
+  if (access == Access::kChanging) RETURN_IF_ERROR(volume->Take());
   return volume;
 }
 

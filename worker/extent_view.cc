@@ -36,13 +36,14 @@ ExtentViewer::ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes,
 absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address,
                                                              uint64_t generation) {
   std::optional<ExtentView> view;
+  std::optional<ExtentItem> extent;
   RETURN_IF_ERROR(volume_.Search({.tree = kExtentTree,
                                   .first = {address, kExtentItem, 0},
                                   .last = {address, kExtentItem, UINT64_MAX},
                                   .item_count = 1,
                                   .buffer_bytes = kLookUpBytes},
                                  [&](const TreeItem& item) {
-                                   if (const auto extent = ParseExtentItem(item.body)) {
+                                   if ((extent = ParseExtentItem(item.body))) {
                                      view.emplace();
                                      view->address = address;
                                      view->disk_bytes = static_cast<int64_t>(item.key.offset);
@@ -52,6 +53,8 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address,
                                    return false;
                                  }));
   if (!view || (generation != 0 && view->generation != generation)) return std::nullopt;
+  ASSIGN_OR_RETURN(const bool complete, ViewOnlyReference(*extent, *view));
+  if (complete) return view;
   const absl::StatusOr<std::vector<RawReference>> raw = volume_.References(address, kReferencesMax);
   if (absl::IsNotFound(raw.status())) return std::nullopt;
   if (absl::IsResourceExhausted(raw.status())) {
@@ -69,6 +72,23 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address,
   }
   if (view->references.empty() && view->holder == Holder::kNone) return std::nullopt;
   return view;
+}
+
+absl::StatusOr<bool> ExtentViewer::ViewOnlyReference(const ExtentItem& item, ExtentView& view) {
+  if (ask_for_all_ || !item.only_owner) return false;
+  const ExtentItem::Owner& owner = *item.only_owner;
+  // The leaf that holds the reference is at least as young as the extent. As the kernel decides it:
+  // btrfs_block_can_be_shared(), fs/btrfs/ctree.c.
+  const RootItem subvolume = subvolumes_.Find(owner.subvolume);
+  if (subvolume.references == 0 || item.generation <= subvolume.last_snapshot) return false;
+  const ExtentView plain = view;
+  // The file's own offset is known if the reference begins where the extent does.
+  ASSIGN_OR_RETURN(
+      const bool refers,
+      ViewReference({.file = {owner.subvolume, owner.inode}, .file_offset = owner.offset}, view));
+  if (refers && view.references.front().length > 0) return true;
+  view = plain;
+  return false;
 }
 
 absl::StatusOr<bool> ExtentViewer::ViewReference(const RawReference& raw, ExtentView& view) {

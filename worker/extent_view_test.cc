@@ -135,7 +135,35 @@ TEST_F(ExtentViewTest, ErrorsAreNotTakenForAbsence) {
   const InodeId file = volume().AddFile("f");
   const uint64_t extent = volume().Append(file, "ab");
   volume().FailReferences(extent, absl::DataLossError("bad leaf"));
-  EXPECT_THAT(on_.View(extent), HasCode(absl::StatusCode::kDataLoss));
+  ExtentViewer viewer = on_.NewViewer();
+  viewer.AskForAllReferences(true);
+  EXPECT_THAT(viewer.View(extent, 0), HasCode(absl::StatusCode::kDataLoss));
+}
+
+// The item of an extent of one file says all, which spares a look-up. Not so under a snapshot,
+// where the item cannot know.
+TEST_F(ExtentViewTest, OneFileIsBelievedWhereNoSnapshotSharesItsLeaf) {
+  volume().AddSubvolume(300, {.name = "home"});
+  const InodeId file = volume().AddFile("f", {.subvolume = 300});
+  const uint64_t extent = volume().Append(file, "ab");
+  EXPECT_EQ(Only(extent).file, file);
+  EXPECT_EQ(volume().reference_look_ups(), 0);
+  volume().AddSubvolume(301, {.name = "snap", .snapshot_of = 300});
+  ASSERT_THAT(on_.subvolumes.Load(), IsOk());
+  EXPECT_THAT(View(extent).references, SizeIs(2));
+  EXPECT_EQ(volume().reference_look_ups(), 1);
+}
+
+// Two files, or one that begins inside the extent.
+TEST_F(ExtentViewTest, OtherwiseItIsAsked) {
+  const InodeId file = volume().AddFile("f");
+  const uint64_t twice = volume().Append(file, "ab");
+  volume().MapExtent(volume().AddFile("g"), twice, {});
+  const uint64_t inner = volume().AddExtent("cdef");
+  volume().MapExtent(file, inner, {.at = 2, .from = 1, .blocks = 2});
+  EXPECT_THAT(View(twice).references, SizeIs(2));
+  EXPECT_EQ(Only(inner).extent_offset, kBlock);
+  EXPECT_EQ(volume().reference_look_ups(), 2);
 }
 
 // Taken for a deleted file, it would be pinned without a word.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
@@ -398,6 +399,11 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
   ASSIGN_OR_RETURN(const std::vector<bool> gone, FindGone(parts_.volume, pending));
   std::map<PlanKind, Groups> again;
   std::vector<PendingDrop> still_there;
+  const auto ask_for_all = [&](bool all) {
+    for (const auto& thread : threads_) thread->viewer.AskForAllReferences(all);
+  };
+  ask_for_all(true);
+  const absl::Cleanup as_before = [&] { ask_for_all(false); };
   for (size_t i = 0; i < pending.size(); ++i) {
     const PendingDrop& drop = pending[i];
     if (gone[i]) {

@@ -56,8 +56,8 @@ TEST_F(RunRegistryTest, AnExtentThatReachesBeyondDifferingDataWasNotDropped) {
   EXPECT_EQ(verdict->holder, Holder::kUnmatchedBlocks);
 }
 
-// A piece of a fragmented extent lies in a run that its limits cut within the extent: it was neither
-// dropped nor refused, so it has to be compared from where it lies.
+// A piece of a fragmented extent lies in a run that its limits cut within the extent: it was
+// neither dropped nor refused, so it has to be compared from where it lies.
 TEST_F(RunRegistryTest, AnExtentThatReachesBeyondALimitIsNotKnown) {
   Add(true, true);
   EXPECT_FALSE(runs_.Find(Asked(120, 130, 99, 200)).has_value());

@@ -186,9 +186,9 @@ struct Run {
   int64_t apart = 0;  // bytes of it that lie at two places on disk
 };
 
-// Extends from `at` (in file a) in both directions. Ends where data differs or either side ends; what
-// is the same on disk already is passed: a fragmented file may share every other block. In one file
-// the two ranges must not overlap.
+// Extends from `at` (in file a) in both directions. Ends where data differs or either side ends;
+// what is the same on disk already is passed: a fragmented file may share every other block. In one
+// file the two ranges must not overlap.
 absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t shift,
                               Comparer& comparer) {
   Run run{.begin = at, .end = at, .shift = shift};
@@ -448,16 +448,15 @@ class InsideSettler {
     if (held_by_ == Holder::kNone) held_by_ = drop_a.first_holder;
     SidePlan& chosen = Better(drop_a, drop_c);
     if (runs_ != nullptr) {
-      const RunRegistry::Run known{
-          .file = from.file,
-          .other = to.file,
-          .shift = shift,
-          .begin = run.begin,
-          .end = run.end,
-          .open_begin = (a.open_begin && run.begin == a.begin()) ||
-                        (c.open_begin && run.begin + shift == c.begin()),
-          .open_end =
-              (a.open_end && run.end == a.end()) || (c.open_end && run.end + shift == c.end())};
+      const RunRegistry::Run known{.file = from.file,
+                                   .other = to.file,
+                                   .shift = shift,
+                                   .begin = run.begin,
+                                   .end = run.end,
+                                   .open_begin = (a.open_begin && run.begin == a.begin()) ||
+                                                 (c.open_begin && run.begin + shift == c.begin()),
+                                   .open_end = (a.open_end && run.end == a.end()) ||
+                                               (c.open_end && run.end + shift == c.end())};
       runs_->Add(known, {.drops_something = !chosen.drops.empty(), .holder = held_by_});
     }
     if (chosen.drops.empty()) return false;
@@ -478,8 +477,8 @@ class InsideSettler {
     return true;
   }
 
-  // What frees more; if equal, the side whose extents have fewer references goes, then the one in more
-  // pieces, then the query's.
+  // What frees more; if equal, the side whose extents have fewer references goes, then the one in
+  // more pieces, then the query's.
   static SidePlan& Better(SidePlan& a, SidePlan& c) {
     if (a.bytes != c.bytes) return a.bytes > c.bytes ? a : c;
     const int64_t extents_a = static_cast<int64_t>(a.drops.size());

@@ -1,16 +1,11 @@
-#include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/testing/status_matchers.h"
-#include "common/testing/test_seed.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/settle.h"
-#include "worker/testing/scoped_volume.h"
+#include "worker/testing/settle_inside_fixture.h"
 
 namespace onefold {
 namespace {
@@ -22,99 +17,6 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kBlock = 4096;
-
-class SettleInsideTest : public ::testing::Test {
- protected:
-  FakeVolume& volume() { return on_.volume; }
-
-  // A file with an extent for each of `parts`; `extents_` are their addresses.
-  InodeId FileOf(const std::vector<Blocks>& parts, const FakeVolume::FileOptions& options) {
-    const InodeId file = volume().AddFile("f", options);
-    extents_.clear();
-    for (const Blocks& part : parts) extents_.push_back(volume().Append(file, part));
-    return file;
-  }
-  InodeId FileOf(const std::vector<Blocks>& parts) { return FileOf(parts, {}); }
-  uint64_t ExtentOf(const Blocks& blocks) {
-    FileOf({blocks});
-    return extents_[0];
-  }
-
-  Settled Settle(const Group& group) {
-    ExtentViewer viewer = on_.NewViewer();
-    ChecksumReaders checksums(volume());
-    auto settled = SettleInside(group, viewer, checksums, volume().info());
-    EXPECT_THAT(settled, IsOk());
-    return settled.ok() ? *std::move(settled) : Settled{};
-  }
-  Settled Settle(uint64_t query, uint64_t place, int64_t delta_blocks) {
-    return Settle(on_.InsideGroup(query, place, delta_blocks));
-  }
-
-  static std::vector<uint64_t> Dropped(const Settled& settled) {
-    std::vector<uint64_t> addresses;
-    for (const Drop& drop : settled.drops) addresses.push_back(drop.address);
-    return addresses;
-  }
-  // "outcome" or "outcome by holder" of an extent.
-  static std::pair<Outcome, Holder> ResultOf(const Settled& settled, uint64_t address) {
-    for (const ExtentResult& result : settled.results) {
-      if (result.address == address) return {result.outcome, result.holder};
-    }
-    return {};
-  }
-  static auto Pinned(Holder holder) { return Pair(Outcome::kPinned, holder); }
-  static auto Just(Outcome outcome) { return Pair(outcome, Holder::kNone); }
-
-  // What holds for every settlement: ranges that the kernel accepts, equal contents, nothing is
-  // read from what is dropped, and every reference of what is dropped moves.
-  void ExpectSound(const Settled& settled) {
-    const std::vector<uint64_t> dropped = Dropped(settled);
-    const std::set<uint64_t> sources(settled.sources.begin(), settled.sources.end());
-    EXPECT_EQ(std::set<uint64_t>(dropped.begin(), dropped.end()).size(), dropped.size());
-    for (const Drop& drop : settled.drops) {
-      EXPECT_EQ(sources.count(drop.address), 0u);
-      int64_t moved = 0;
-      for (const Move& move : drop.moves) {
-        EXPECT_EQ(move.source_offset % kBlock, 0);
-        EXPECT_EQ(move.destination_offset % kBlock, 0);
-        EXPECT_FALSE(move.source == move.destination &&
-                     move.source_offset < move.destination_offset + move.length &&
-                     move.destination_offset < move.source_offset + move.length)
-            << "overlaps itself";
-        const int64_t blocks = (move.length + kBlock - 1) / kBlock;
-        EXPECT_EQ(
-            volume().Contents(move.source).Cut(move.source_offset / kBlock, blocks),
-            volume().Contents(move.destination).Cut(move.destination_offset / kBlock, blocks));
-        moved += blocks;
-      }
-      const auto view = on_.View(drop.address);
-      ASSERT_TRUE(view.ok() && view->has_value());
-      int64_t referenced = 0;
-      for (const Reference& reference : (*view)->references)
-        referenced += reference.length / kBlock;
-      EXPECT_EQ(moved, referenced);
-    }
-  }
-  // Does what was settled; all of it must free what it says.
-  void CarryOut(const Settled& settled) {
-    for (const Drop& drop : settled.drops) {
-      for (const Move& move : drop.moves) {
-        auto source = volume().Open(move.source);
-        auto destination = volume().Open(move.destination);
-        ASSERT_TRUE(source.ok() && destination.ok());
-        DedupeDestination to{.file = destination->get(), .offset = move.destination_offset};
-        ASSERT_EQ(volume().Dedupe(**source, move.source_offset, move.length, {&to, 1}), 0);
-        ASSERT_EQ(to.status, 0);
-      }
-    }
-    ASSERT_THAT(volume().Commit(), IsOk());
-    for (const Drop& drop : settled.drops) EXPECT_FALSE(volume().ExtentExists(drop.address));
-  }
-
-  ScopedVolume on_;
-  std::vector<uint64_t> extents_;
-};
 
 // ---- Files that share a part already
 
@@ -621,92 +523,6 @@ TEST_F(SettleInsideTest, FileOfManyPiecesIsMatchedAroundTheHit) {
   std::set<uint64_t> dropped;
   for (const Drop& drop : settled.drops) dropped.insert(drop.address);
   EXPECT_EQ(dropped.count(pieces[3000]), 1u);
-}
-
-// ---- Chance
-
-// Files made of pieces of one text, cut anyhow; whatever is settled must be sound, and free what it
-// says when it is carried out.
-TEST_F(SettleInsideTest, WhatIsSettledCanBeCarriedOut) {
-  SCOPED_TRACE(absl::StrCat("replay with --seed=", TestSeed()));
-  uint64_t state = TestSeed();
-  const auto below = [&state](int64_t bound) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(bound));
-  };
-  const Blocks text = Blocks::Series(1, 40) + Blocks::Zeros(5) + Blocks::Series(1, 12) +
-                      Blocks::Repeated(7, 6) + Blocks::Series(2, 20);
-  int64_t drops = 0;
-  for (int round = 0; round < 60; ++round) {
-    ScopedVolume fresh;
-    std::vector<InodeId> files;
-    std::map<InodeId, Blocks> before;
-    for (int i = 0; i < 4; ++i) {
-      const InodeId file =
-          fresh.volume.AddFile("f", {.flags = below(8) == 0 ? InodeItem::kImmutable : 0});
-      for (int64_t extents = 1 + below(6); extents > 0; --extents) {
-        const int64_t from = below(text.count() - 1);
-        const int64_t count = 1 + below(std::min<int64_t>(30, text.count() - from));
-        Blocks blocks = text.Cut(from, count);
-        if (below(6) == 0) blocks.Set(below(count), 1000 + static_cast<uint64_t>(below(5)));
-        if (below(9) == 0) fresh.volume.AppendHole(file, 1 + below(3));
-        const uint64_t extent = fresh.volume.Append(file, blocks);
-        if (!files.empty() && below(4) == 0) {
-          fresh.volume.MapExtent(files[0], extent, {.at = -1, .from = below(count), .blocks = -1});
-        }
-      }
-      if (below(3) == 0) fresh.volume.SetSize(file, fresh.volume.SizeOf(file) - 1 - below(4000));
-      if (below(3) == 0) fresh.volume.Overwrite(file, below(3), text.Cut(below(40), 1 + below(4)));
-      files.push_back(file);
-    }
-    fresh.volume.RepackChecksums(1 + below(200));
-    for (const InodeId& file : files) before[file] = fresh.volume.Contents(file);
-
-    for (int tries = 0; tries < 25; ++tries) {
-      const auto any_extent = [&] {
-        const auto all = fresh.volume.ExtentsOf(files[static_cast<size_t>(below(4))]);
-        return all[static_cast<size_t>(below(static_cast<int64_t>(all.size())))];
-      };
-      const uint64_t query = any_extent();
-      const uint64_t place = any_extent();
-      // A hit: some block of the one is some block of the other.
-      const Blocks in_query = fresh.volume.DiskOf(query);
-      const Blocks in_place = fresh.volume.DiskOf(place);
-      std::vector<int64_t> deltas;
-      for (int64_t i = 0; i < in_query.count(); ++i) {
-        for (int64_t j = 0; j < in_place.count(); ++j) {
-          if (in_query[i] == in_place[j]) deltas.push_back(j - i);
-        }
-      }
-      if (deltas.empty()) continue;
-      const Group group = fresh.InsideGroup(
-          query, place, deltas[static_cast<size_t>(below(static_cast<int64_t>(deltas.size())))]);
-      ExtentViewer viewer = fresh.NewViewer();
-      ChecksumReaders checksums(fresh.volume);
-      const auto settled = SettleInside(group, viewer, checksums, fresh.volume.info());
-      ASSERT_THAT(settled, IsOk());
-      if (settled->drops.empty()) continue;
-      drops += static_cast<int64_t>(settled->drops.size());
-      const std::set<uint64_t> sources(settled->sources.begin(), settled->sources.end());
-      for (const Drop& drop : settled->drops) {
-        ASSERT_EQ(sources.count(drop.address), 0u) << "round " << round;
-        for (const Move& move : drop.moves) {
-          auto source = fresh.volume.Open(move.source);
-          auto destination = fresh.volume.Open(move.destination);
-          ASSERT_TRUE(source.ok() && destination.ok());
-          DedupeDestination to{.file = destination->get(), .offset = move.destination_offset};
-          ASSERT_EQ(fresh.volume.Dedupe(**source, move.source_offset, move.length, {&to, 1}), 0);
-          ASSERT_EQ(to.status, 0) << "round " << round << " try " << tries;
-        }
-      }
-      ASSERT_THAT(fresh.volume.Commit(), IsOk());
-      for (const Drop& drop : settled->drops) {
-        ASSERT_FALSE(fresh.volume.ExtentExists(drop.address)) << "round " << round;
-      }
-    }
-    for (const InodeId& file : files) ASSERT_EQ(fresh.volume.Contents(file), before[file]);
-  }
-  EXPECT_GT(drops, 10) << "the test has lost its object";
 }
 
 }  // namespace

@@ -182,8 +182,9 @@ absl::Status VolumeRunner::FindInside(int64_t dropped) {
 PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
   PlanOptions plan{.dry_run = options_.dry_run, .example_count = options_.example_count};
   const int cores = std::max(1u, std::thread::hardware_concurrency());
-  plan.settle_threads =
-      options_.thread_count > 0 ? std::min(options_.thread_count, cores) : std::min(cores, 8);
+  // Settling waits for metadata to be read more than it computes.
+  plan.settle_threads = options_.thread_count > 0 ? std::min(options_.thread_count, 16)
+                                                  : std::clamp(8 * cores, 8, 16);
   plan.execute_threads =
       options_.thread_count > 0 ? std::min(options_.thread_count, 16) : std::clamp(2 * cores, 4, 8);
   rlimit files = {};
@@ -291,7 +292,9 @@ absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
         &counters.bytes_written, &counters.metadata_bytes_grown}) {
     *figure = 0;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Volume> volume, OpenBtrfsVolume(target.mount_path));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Volume> volume,
+      OpenBtrfsVolume(target.mount_path, options.dry_run ? Access::kLooking : Access::kChanging));
   if (volume->info().uuid != target.uuid) {
     return absl::FailedPreconditionError(
         absl::StrCat(target.mount_path, " holds another filesystem than a moment ago"));

@@ -120,14 +120,15 @@ std::string EncodeInodeExtref(uint64_t parent, uint64_t index, const std::string
 
 std::string EncodeRoot(const RootFields& root) {
   return Bytes()
-      .Zeros(160)             // an inode item
-      .U64(root.generation)   // 160
-      .U64(kFirstFreeObject)  // 168: root directory
-      .U64(0)                 // 176: address
-      .Zeros(24)              // 184: limits, last snapshot
-      .U64(root.read_only)    // 208: flags
-      .U32(root.references)   // 216
-      .Zeros(18)              // 220: drop progress, levels
+      .Zeros(160)               // an inode item
+      .U64(root.generation)     // 160
+      .U64(kFirstFreeObject)    // 168: root directory
+      .U64(0)                   // 176: address
+      .Zeros(16)                // 184: limits
+      .U64(root.last_snapshot)  // 200
+      .U64(root.read_only)      // 208: flags
+      .U32(root.references)     // 216
+      .Zeros(18)                // 220: drop progress, levels
       .U8(0)
       .U64(root.generation)  // 239: generation_v2
       .Raw(root.uuid)        // 247

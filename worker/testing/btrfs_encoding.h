@@ -40,6 +40,7 @@ struct RootFields {
   uint64_t generation = 0;
   bool read_only = false;
   uint32_t references = 1;
+  uint64_t last_snapshot = 0;
   std::array<uint8_t, 16> uuid = {};
   std::array<uint8_t, 16> parent_uuid = {};
 };

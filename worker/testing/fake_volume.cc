@@ -221,14 +221,20 @@ void FakeVolume::WriteExtent(uint64_t address) {
   }
   std::vector<InlineDataRef> inline_refs;
   for (const auto& [place, count] : refs) {
-    if (inline_refs.size() == 3) break;  // further ones are items of their own
+    if (owners_hidden_ || inline_refs.size() == 3) break;  // further ones are items of their own
     inline_refs.push_back({std::get<0>(place), std::get<1>(place), std::get<2>(place), count});
   }
-  const int64_t references =
-      extent.fixed_references >= 0 ? extent.fixed_references : static_cast<int64_t>(leaves.size());
+  const int64_t references = extent.fixed_references >= 0
+                                 ? extent.fixed_references
+                                 : static_cast<int64_t>(leaves.size() + extent.foreign.size());
   Put(kExtentTree, {address, kExtentItem, static_cast<uint64_t>(extent.disk.count() * block_)},
       EncodeDataExtent(static_cast<uint64_t>(references), extent.generation, inline_refs), 0);
   extent.changed = false;
+}
+
+void FakeVolume::HideOwners() {
+  owners_hidden_ = true;
+  for (auto& [address, extent] : extents_) WriteExtent(address);
 }
 
 void FakeVolume::WriteChanged() {
@@ -282,6 +288,7 @@ void FakeVolume::WriteRoot(uint64_t id) {
       EncodeRoot({.generation = generation_,
                   .read_only = subvolume.options.read_only,
                   .references = subvolume.being_deleted ? 0u : 1u,
+                  .last_snapshot = subvolume.last_snapshot,
                   .uuid = UuidOf(id),
                   .parent_uuid = UuidOf(origin)}),
       0);
@@ -291,6 +298,11 @@ void FakeVolume::AddSubvolume(uint64_t id, const SubvolumeOptions& options) {
   MutexLock lock(&mutex_);
   CHECK(subvolumes_.count(id) == 0);
   subvolumes_[id] = {.options = options};
+  if (options.snapshot_of != 0) {
+    subvolumes_[id].last_snapshot = generation_;
+    FindSubvolume(options.snapshot_of).last_snapshot = generation_;
+    WriteRoot(options.snapshot_of);
+  }
   WriteRoot(id);
   Put(kRootTree, {id, kRootBackref, options.parent},
       EncodeRootBackref(options.directory, 2, options.name), 0);
@@ -587,6 +599,7 @@ uint64_t FakeVolume::Overwrite(const InodeId& file, int64_t at, const Blocks& bl
 void FakeVolume::AddForeignReference(uint64_t extent, const InodeId& owner, int64_t at) {
   MutexLock lock(&mutex_);
   FindExtent(extent).foreign.push_back({owner, static_cast<uint64_t>(at * block_)});
+  WriteExtent(extent);
 }
 
 uint64_t FakeVolume::BlockAt(const InodeId& file, int64_t at) {

@@ -174,7 +174,8 @@ class FakeVolume final : public Volume {
   void FailCalls(std::vector<int> errors);
   void FailOpen(const InodeId& file, absl::Status status);
   void FailRead(const InodeId& file, absl::Status status);
-  // Look-ups in one tree (until OK is given), and of references.
+  // Look-ups in one tree (until OK is given), and of references; from then on no extent item names
+  // its file, so that references are looked up.
   void FailSearch(uint64_t tree, absl::Status status);
   void FailReferences(uint64_t address, absl::Status status);
   // How long each dedupe call takes.
@@ -194,7 +195,8 @@ class FakeVolume final : public Volume {
   void BeforeDedupe(std::function<void(const DedupeCall& call, size_t number)> hook);
   void BeforeCommit(std::function<void()> hook);
   void AfterOpen(std::function<void(const InodeId& file)> hook);
-  // After References has looked, before it answers.
+  // After References has looked, before it answers. Here too no extent item names its file any
+  // more.
   void AfterReferences(std::function<void(uint64_t address)> hook);
 
   // ---- What was done to it
@@ -209,6 +211,7 @@ class FakeVolume final : public Volume {
   // Look-ups of references of an extent whose file was being deduped at that moment: must be none.
   int reference_clashes();
   int64_t searches(uint64_t tree);
+  int64_t reference_look_ups();
   int64_t items_read(uint64_t tree);
 
   // The page cache, in pages of 4096 bytes.
@@ -265,6 +268,7 @@ class FakeVolume final : public Volume {
     bool swapfile = false;
   };
   struct Subvolume {
+    uint64_t last_snapshot = 0;
     SubvolumeOptions options;
     bool being_deleted = false;
     uint64_t next_inode = kTopDirectory + 1;
@@ -280,6 +284,7 @@ class FakeVolume final : public Volume {
   void WriteRoot(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteInode(const InodeId& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteExtent(uint64_t address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void HideOwners() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t NewExtent(const Blocks& blocks, const ExtentOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -330,6 +335,8 @@ class FakeVolume final : public Volume {
   std::map<InodeId, absl::Status> read_errors_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, absl::Status> search_errors_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, absl::Status> reference_errors_ ABSL_GUARDED_BY(mutex_);
+  int64_t reference_look_ups_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool owners_hidden_ ABSL_GUARDED_BY(mutex_) = false;
   std::chrono::microseconds dedupe_delay_ ABSL_GUARDED_BY(mutex_){0};
   std::function<void(const DedupeCall&, size_t)> before_dedupe_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> before_commit_ ABSL_GUARDED_BY(mutex_);

@@ -130,6 +130,7 @@ absl::StatusOr<std::vector<RawReference>> FakeVolume::References(uint64_t addres
   std::function<void(uint64_t)> hook;
   {
     MutexLock lock(&mutex_);
+    ++reference_look_ups_;
     if (const auto error = reference_errors_.find(address); error != reference_errors_.end()) {
       return error->second;
     }
@@ -371,6 +372,7 @@ void FakeVolume::FailSearch(uint64_t tree, absl::Status status) {
 void FakeVolume::FailReferences(uint64_t address, absl::Status status) {
   MutexLock lock(&mutex_);
   reference_errors_[address] = std::move(status);
+  HideOwners();
 }
 
 void FakeVolume::SetDedupeDelay(std::chrono::microseconds delay) {
@@ -396,6 +398,7 @@ void FakeVolume::AfterOpen(std::function<void(const InodeId& file)> hook) {
 void FakeVolume::AfterReferences(std::function<void(uint64_t address)> hook) {
   MutexLock lock(&mutex_);
   after_references_ = std::move(hook);
+  HideOwners();
 }
 
 // ---- What was done
@@ -440,6 +443,11 @@ int FakeVolume::reference_clashes() {
 int64_t FakeVolume::searches(uint64_t tree) {
   MutexLock lock(&mutex_);
   return searches_[tree];
+}
+
+int64_t FakeVolume::reference_look_ups() {
+  MutexLock lock(&mutex_);
+  return reference_look_ups_;
 }
 
 int64_t FakeVolume::items_read(uint64_t tree) {
