@@ -378,7 +378,7 @@ class InsideSettler {
     for (const Reference& from : query.references) {
       if (!from.is_source) continue;
       for (const Reference& to : view->references) {
-        if (!to.is_source) continue;
+        if (!to.is_source || !Touch(place, from, to)) continue;
         if (++tried > kReferencesTried) return false;
         ASSIGN_OR_RETURN(const bool done, TryFiles(query, place, from, to));
         if (done) return true;
@@ -388,18 +388,29 @@ class InsideSettler {
     return false;
   }
 
-  absl::StatusOr<bool> TryFiles(const ExtentView& query, const GroupMember& place,
-                                const Reference& from, const Reference& to) {
-    // Where block 0 of the query would be in each file.
+  // How much farther back in its file the data of `from` lies than in that of `to`.
+  int64_t ShiftOf(const GroupMember& place, const Reference& from, const Reference& to) const {
     const int64_t query_at = from.file_offset - from.extent_offset;
     const int64_t place_at = to.file_offset - to.extent_offset + place.delta_blocks * block_;
-    const int64_t shift = place_at - query_at;
+    return place_at - query_at;
+  }
+
+  // Whether both references hold some of what the extents have in common: a reference to another
+  // part of the place is no place.
+  bool Touch(const GroupMember& place, const Reference& from, const Reference& to) const {
+    const int64_t shift = ShiftOf(place, from, to);
+    return std::max(from.file_offset, to.file_offset - shift) <
+           std::min(from.file_end(), to.file_end() - shift);
+  }
+
+  absl::StatusOr<bool> TryFiles(const ExtentView& query, const GroupMember& place,
+                                const Reference& from, const Reference& to) {
+    const int64_t shift = ShiftOf(place, from, to);
     if (from.file == to.file && shift == 0) return false;
     // What both files have, in offsets of the query's; no farther than a run may reach.
     const int64_t near = std::max(from.file_offset, to.file_offset - shift);
     // The two references, cut to what both have: the match that was found lies there.
     const int64_t until = std::min(from.file_end(), to.file_end() - shift);
-    if (near >= until) return false;
     if (runs_ != nullptr) {
       RunRegistry::Query asked{.file = from.file,
                                .other = to.file,

@@ -48,6 +48,17 @@ TEST_F(SettleInsideTest, FilesThatShareAllAreLeftAlone) {
   EXPECT_THAT(ResultOf(settled, whole), Just(Outcome::kNoPartner));
 }
 
+// Files that share other parts of the place are no places of the query, however many there are.
+TEST_F(SettleInsideTest, ReferencesToOtherPartsOfThePlaceAreNotTried) {
+  std::vector<InodeId> others;
+  for (int i = 0; i < 10; ++i) others.push_back(volume().AddFile("small"));
+  FileOf({Blocks::Series(1, 30)});
+  const uint64_t image = extents_[0];
+  for (const InodeId& other : others) volume().MapExtent(other, image, {.from = 0, .blocks = 2});
+  FileOf({Blocks::Series(1, 4, 20)});
+  EXPECT_THAT(Dropped(Settle(extents_[0], image, 20)), ElementsAre(extents_[0]));
+}
+
 // ---- A file inside something bigger
 
 TEST_F(SettleInsideTest, FileInsideAnImageIsDropped) {

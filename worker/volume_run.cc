@@ -231,6 +231,10 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   if (status.ok() && options_.match_inside && !unfinished()) {
     progress_.phase = Progress::Phase::kScanning;
     status = FindInside(run.totals().drop_count);
+    // Extent items tell of what was moved only after a commit.
+    if (status.ok() && !options_.dry_run && run.totals().drop_count > 0) {
+      status = volume_.Commit().status();
+    }
     if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }

@@ -5,6 +5,7 @@ import fcntl
 import mmap
 import os
 import subprocess
+import time
 
 import case
 import ioctls
@@ -67,6 +68,15 @@ class FlagTest(case.OnefoldTest):
         self.protect(volume, "copy")
         self.dedupe(volume, frees=MIB, shares=MIB)
 
+    def wait_until_asleep(self, process):
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with open(f"/proc/{process.pid}/wchan", encoding="ascii") as place:
+                if "nanosleep" in place.read():
+                    return
+            time.sleep(0.02)
+        self.fail("the program does not come to sleep")
+
     # Programs that run can be folded: cases 15 and 17.
     def test_running_program(self):
         volume = self.volume()
@@ -79,6 +89,7 @@ class FlagTest(case.OnefoldTest):
             running = subprocess.Popen([volume.path(name), "60"])
             self.addCleanup(running.wait)
             self.addCleanup(running.kill)
+            self.wait_until_asleep(running)  # loading it changes its access time
         self.dedupe(volume, frees=2 * one)
 
     # Open for writing, mapped, locked: none of it is in the way (case 115).
