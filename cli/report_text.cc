@@ -187,7 +187,7 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
     }
   }
   if (!volume.stopped_because.empty()) {
-    AddRow(out, "stopped", EscapeText(volume.stopped_because));
+    AddRow(out, dry_run ? "would stop" : "stopped", EscapeText(volume.stopped_because));
   }
 }
 

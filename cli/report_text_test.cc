@@ -143,6 +143,8 @@ TEST(FinalOutcomeTest, ProblemsMakeARunIncomplete) {
   RunReport short_of_metadata;
   short_of_metadata.volumes.emplace_back().stopped_because = "metadata is short";
   EXPECT_EQ(FinalOutcome(RunOutcome::kCompleted, short_of_metadata), RunOutcome::kIncomplete);
+  short_of_metadata.dry_run = true;  // it looked at everything
+  EXPECT_EQ(FinalOutcome(RunOutcome::kCompleted, short_of_metadata), RunOutcome::kCompleted);
 }
 
 }  // namespace

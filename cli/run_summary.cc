@@ -57,7 +57,7 @@ RunOutcome FinalOutcome(RunOutcome stopped, const RunReport& report) {
   if (stopped == RunOutcome::kInterrupted) return stopped;
   if (ProblemCount(report) > 0) return RunOutcome::kIncomplete;
   for (const VolumeReport& volume : report.volumes) {
-    if (!volume.stopped_because.empty()) return RunOutcome::kIncomplete;
+    if (!volume.stopped_because.empty() && !report.dry_run) return RunOutcome::kIncomplete;
   }
   return stopped;
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "worker/scanner.h"
+#include "worker/view_cache.h"
 
 namespace onefold {
 namespace {
@@ -30,11 +31,29 @@ bool ExtentView::HasSource() const {
 }
 
 ExtentViewer::ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes,
-                           const FileLimits& limits)
-    : volume_(volume), scope_(scope), subvolumes_(subvolumes), limits_(limits) {}
+                           const FileLimits& limits, ViewCache* cache)
+    : volume_(volume), scope_(scope), subvolumes_(subvolumes), limits_(limits), cache_(cache) {}
+
+void ExtentViewer::Forget() {
+  inodes_.clear();
+  if (cache_ != nullptr) cache_->Clear();
+}
 
 absl::StatusOr<std::optional<ExtentView>> ExtentViewer::View(uint64_t address,
                                                              uint64_t generation) {
+  std::optional<ExtentView> view;
+  if (const auto known = cache_ == nullptr ? nullptr : cache_->Find(address)) {
+    view = *known;
+  } else {
+    ASSIGN_OR_RETURN(view, LookAt(address, generation));
+    if (view && cache_ != nullptr && !view->changed) cache_->Add(*view);
+  }
+  if (!view || (generation != 0 && view->generation != generation)) return std::nullopt;
+  return view;
+}
+
+absl::StatusOr<std::optional<ExtentView>> ExtentViewer::LookAt(uint64_t address,
+                                                               uint64_t generation) {
   std::optional<ExtentView> view;
   std::optional<ExtentItem> extent;
   RETURN_IF_ERROR(volume_.Search({.tree = kExtentTree,

@@ -71,11 +71,14 @@ struct ExtentView {
   bool HasSource() const;
 };
 
+class ViewCache;
+
 // Not thread-safe (it caches inodes); one per thread.
 class ExtentViewer {
  public:
-  // All arguments must outlive this object.
-  ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes, const FileLimits& limits);
+  // All arguments must outlive this object. `cache`, if any, is shared with other viewers.
+  ExtentViewer(Volume& volume, Scope& scope, Subvolumes& subvolumes, const FileLimits& limits,
+               ViewCache* cache = nullptr);
 
   // nullopt: no extent of that generation (any, if 0) begins there any more, or nothing refers to
   // it.
@@ -98,8 +101,8 @@ class ExtentViewer {
   // shows when the extent is still there after the run.
   void AskForAllReferences(bool all) { ask_for_all_ = all; }
 
-  // Forgets cached inodes, so that scope is checked on what is there now.
-  void Forget() { inodes_.clear(); }
+  // Forgets cached inodes and views, so that all is checked on what is there now.
+  void Forget();
 
  private:
   struct Inode {
@@ -110,6 +113,7 @@ class ExtentViewer {
     Scope::Answer scope;
   };
 
+  absl::StatusOr<std::optional<ExtentView>> LookAt(uint64_t address, uint64_t generation);
   // The inode, and its extent item at `file_offset` if that was met on the way.
   const Inode& FindInode(const InodeId& file, int64_t file_offset,
                          std::optional<FileExtent>& extent);
@@ -124,6 +128,7 @@ class ExtentViewer {
   Scope& scope_;
   Subvolumes& subvolumes_;
   const FileLimits limits_;
+  ViewCache* const cache_;
   bool ask_for_all_ = false;
   absl::flat_hash_map<InodeId, Inode> inodes_;
 };

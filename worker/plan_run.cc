@@ -52,8 +52,8 @@ const char* AnswerWord(DedupeAnswer answer) {
 
 // What one settling thread needs for itself.
 struct PlanRun::SettleThread {
-  SettleThread(const Parts& parts)
-      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits),
+  SettleThread(const Parts& parts, ViewCache& views)
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views),
         checksums(parts.volume) {}
   ExtentViewer viewer;
   ChecksumReaders checksums;
@@ -68,7 +68,7 @@ PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space
           parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
-    threads_.push_back(std::make_unique<SettleThread>(parts_));
+    threads_.push_back(std::make_unique<SettleThread>(parts_, views_));
   }
 }
 
@@ -460,12 +460,11 @@ absl::Status PlanRun::SettleStillThere(const PendingDrop& pending) {
 }
 
 absl::Status PlanRun::CheckRoom() {
-  if (options_.dry_run) return absl::OkStatus();
   ASSIGN_OR_RETURN(const SpaceInfo space, parts_.volume.Space());
   const int64_t room = space.metadata_total - space.metadata_used - space.reserved +
                        space.unallocated / space.metadata_copies;
   if (room >= options_.metadata_floor_bytes) return absl::OkStatus();
-  ended_early_ = true;
+  ended_early_ = !options_.dry_run;  // which only says what would happen
   parts_.report.stopped_because = absl::StrCat(
       "metadata has only ", room >> 20, " MiB left, less than the ",
       options_.metadata_floor_bytes >> 20,

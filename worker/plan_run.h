@@ -23,6 +23,7 @@
 #include "worker/progress.h"
 #include "worker/settle.h"
 #include "worker/verifier.h"
+#include "worker/view_cache.h"
 #include "worker/volume.h"
 
 namespace onefold {
@@ -108,6 +109,7 @@ class PlanRun {
   const PlanOptions options_;
   Executor executor_;
   MetadataAccount account_;
+  ViewCache views_;
   std::vector<std::unique_ptr<SettleThread>> threads_;
   std::vector<PendingDrop> pending_;
   std::vector<ExtentResult> results_;

@@ -50,6 +50,23 @@ TEST_F(PlanRunTest, ExtentOfManyHitsIsDroppedOnce) {
   EXPECT_LE(volume().dedupe_pairs(), 10);
 }
 
+// Thousands of small extents may find their match in one large extent that many files refer to: its
+// references are looked up once a batch, not once for each.
+TEST_F(PlanRunTest, PlaceOfManyReferencesIsLookedUpOnce) {
+  const uint64_t image = FileOf(Blocks::Series(1, 100));
+  for (int i = 0; i < 10; ++i) {
+    volume().MapExtent(volume().AddFile("other"), image, {.at = 0, .from = 0, .blocks = 2});
+  }
+  for (int64_t at = 10; at < 90; at += 2) {
+    Offer(on_.InsideGroup(FileOf(Blocks::Series(1, 2, at)), image, at), PlanKind::kInside);
+  }
+  options_.dry_run = true;
+  options_.settle_threads = 1;
+  WorkAndVerify(PlanKind::kInside);
+  EXPECT_EQ(totals().bytes_freeable, 80 * kBlock);
+  EXPECT_LE(volume().reference_look_ups(), 2);
+}
+
 // Two sides of one pair, found from both: one of them stays.
 TEST_F(PlanRunTest, PairFoundFromBothSidesLosesOne) {
   const InodeId a = volume().AddFile("a");
@@ -174,6 +191,18 @@ TEST_F(PlanRunTest, LittleRoomForMetadataEndsTheRunBeforeItBegins) {
   EXPECT_THAT(report_.stopped_because, HasSubstr("60 MiB"));
   EXPECT_THAT(volume().dedupe_calls(), IsEmpty());
   EXPECT_THAT(coordinator_.results(), IsEmpty()) << "all of it waits for the next run";
+}
+
+// A dry run says so, and still tells everything.
+TEST_F(PlanRunTest, LittleRoomForMetadataIsSaidByADryRun) {
+  options_.metadata_floor_bytes = 1 << 30;
+  options_.dry_run = true;
+  OfferPair();
+  volume().SetSpace({.metadata_used = 900 << 20, .metadata_total = 1 << 30, .reserved = 64 << 20});
+  WorkAndVerify();
+  EXPECT_FALSE(run().ended_early());
+  EXPECT_THAT(report_.stopped_because, HasSubstr("60 MiB"));
+  EXPECT_GT(run().totals().bytes_freeable, 0);
 }
 
 // Unallocated space becomes metadata when it is needed, in as many copies as there are.
