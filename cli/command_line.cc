@@ -30,7 +30,7 @@ Commands:
   help           this text; `onefold COMMAND --help` has the options of a command
   version        the version
 
-Exit codes:  0 done · 1 refused, nothing was done · 2 done, but less than asked · 130, 143 interrupted
+Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
 )";
 
 constexpr char kDedupeHelp[] =
@@ -53,7 +53,8 @@ How:
   --relocate=never         write nothing anew to free more (the default)
   --full                   look at everything again, not only at what is new
   --threads N              work on at most N files at a time
-  --max-time D             end after D (90s, 10m, 4h, 1h30m); the next run goes on from there
+  --max-time D             end after D (90s, 10m, 4h, 1h30m; a bare number is seconds); the next run
+                           goes on from there
   --state DIR              where index and history are kept; default /var/lib/onefold, or
                            $XDG_STATE_HOME/onefold if not root
 Output:
@@ -61,7 +62,7 @@ Output:
   --progress=auto|plain|json|none
                            how to show progress, on stderr; auto: a status line on a terminal,
                            else a few plain lines
-  -q, --quiet              print one line, and problems if there are any
+  -q, --quiet              print one line, and warnings and problems if there are any
   -v, --verbose            print more
   -h, --help               this text
 

@@ -362,7 +362,9 @@ class DedupeCommand {
       WriteAll(STDERR_FILENO, absl::StrCat("onefold: ", EscapeText(summary_.message), "\n"));
     }
     if (!printed && exit_code == kExitDone) {
-      WriteAll(STDERR_FILENO, "onefold: the report could not be written to standard output\n");
+      WriteAll(
+          STDERR_FILENO,
+          "onefold: the run is done, but its report could not be written to standard output\n");
       exit_code = kExitIncomplete;
     }
     // The index survives being left in the middle of a compaction; waiting for it might take
@@ -374,7 +376,6 @@ class DedupeCommand {
   void Warn(const std::string& warning) {
     if (warning.empty()) return;
     summary_.warnings.push_back(warning);
-    if (arguments_.verbosity == Verbosity::kQuiet) return;
     printer_.Say(absl::StrCat("onefold: warning: ", EscapeText(warning), "\n"));
   }
 

@@ -43,7 +43,10 @@ int Dedupe(const Arguments& arguments) {
   return RunDedupe(*parsed, SystemClock(), *stop);
 }
 
-int Help(const Arguments&) { return Print(ProgramHelp()); }
+int Help(const Arguments& arguments) {
+  const bool of_dedupe = !arguments.empty() && arguments[0] == "dedupe";
+  return Print(of_dedupe ? DedupeHelp() : ProgramHelp());
+}
 
 int Version(const Arguments&) { return Print(ProgramVersion()); }
 

@@ -119,7 +119,7 @@ void AddPinned(std::string& out, const RunCounters& counters) {
   if (counters.bytes_pinned.value_or(0) == 0) return;
   AddRow(out, "pinned",
          absl::StrCat(BytesText(*counters.bytes_pinned),
-                      " exist twice, but giving them up would free nothing now:"));
+                      " have a copy, or part of one, but giving them up would free nothing now:"));
   for (const auto& [holder, bytes] : Sorted(counters.pinned_by)) {
     AddSubRow(out, absl::StrCat(BytesText(bytes), ": ", InWords(kHolders, holder)));
   }
@@ -165,13 +165,20 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
   }
   if (counters.extents_scanned.has_value()) {
     AddRow(out, "scanned",
-           absl::StrCat(
-               CountText(*counters.extents_scanned),
-               volume.incremental ? " extents new since the last run, " : " extents (everything), ",
-               BytesOrUnknown(counters.bytes_scanned)));
+           absl::StrCat(CountText(*counters.extents_scanned),
+                        volume.incremental ? " extents that are new since the last scan, "
+                                           : " extents (everything), ",
+                        BytesOrUnknown(counters.bytes_scanned)));
   }
   if (counters.file_bytes_read.has_value()) {
     AddRow(out, "read", absl::StrCat(BytesText(*counters.file_bytes_read), " of file data"));
+  }
+  // What data freed and metadata took do not add up to in `df`.
+  constexpr int64_t kGrowthWorthALine = 1 << 20;
+  const int64_t grown = counters.metadata_bytes_grown.value_or(0);
+  if (verbose ? grown != 0 : grown >= kGrowthWorthALine) {
+    AddRow(out, "metadata",
+           absl::StrCat(BytesText(std::abs(grown)), grown > 0 ? " more" : " less"));
   }
   if (verbose) {
     AddRow(out, "took",
@@ -180,10 +187,6 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
                         DurationText(absl::Seconds(volume.execute_seconds)), " to dedupe"));
     if (counters.dedupe_requests.has_value()) {
       AddRow(out, "requests", CountText(*counters.dedupe_requests));
-    }
-    if (const int64_t grown = counters.metadata_bytes_grown.value_or(0); grown != 0) {
-      AddRow(out, "metadata",
-             absl::StrCat(BytesText(std::abs(grown)), grown > 0 ? " more" : " less"));
     }
   }
   if (!volume.stopped_because.empty()) {
@@ -234,7 +237,8 @@ std::string SummaryText(const RunSummary& summary, Verbosity verbosity) {
   }
   if (summary.lifetime.has_value() && !report.dry_run &&
       summary.lifetime->bytes > Totals(report).bytes_freed.value_or(0)) {
-    absl::StrAppend(&out, "All runs so far freed ", summary.lifetime->at_least ? "at least " : "",
+    absl::StrAppend(&out, "All runs with this state directory freed ",
+                    summary.lifetime->at_least ? "at least " : "",
                     BytesText(summary.lifetime->bytes), ".\n");
   }
   return out;

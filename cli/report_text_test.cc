@@ -39,7 +39,8 @@ TEST(SummaryTextTest, TellsWhatPeopleWantToKnow) {
       "/srv\n"
       "  freed       900.0 MiB on disk\n"
       "  shared      1.17 GiB of files\n"
-      "  pinned      41.0 MiB exist twice, but giving them up would free nothing now:\n"
+      "  pinned      41.0 MiB have a copy, or part of one, but giving them up would free nothing "
+      "now:\n"
       "                30.0 MiB: a snapshot or subvolume outside the given paths still uses them\n"
       "                11.0 MiB: sharing them would take more metadata than it frees\n"
       "  skipped     1,204 extents:\n"
@@ -98,7 +99,7 @@ TEST(SummaryTextTest, LifetimeSaysWhenItIsALowerBound) {
   RunSummary summary = Summary();
   summary.lifetime = LifetimeFreed{2000 * kMiB, true};
   EXPECT_THAT(SummaryText(summary, Verbosity::kNormal),
-              HasSubstr("All runs so far freed at least 1.95 GiB."));
+              HasSubstr("All runs with this state directory freed at least 1.95 GiB."));
 }
 
 TEST(ProblemTextTest, EachWithPathAndWhatToDo) {

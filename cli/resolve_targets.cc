@@ -118,7 +118,7 @@ class Resolver {
         const Mount* mount = mounts_.MountOf(path);
         AddProblem(kUnsupported, typed,
                    absl::StrCat("it lies on ", mount == nullptr ? "something else" : mount->type,
-                                "; only btrfs can be deduped"));
+                                "; only btrfs can be deduped. Is its disk mounted?"));
         return;
       }
       case absl::StatusCode::kInvalidArgument:

@@ -30,7 +30,11 @@ const char* OutcomeName(RunOutcome outcome) {
 RunCounters Totals(const RunReport& report) {
   RunCounters totals;
   for (const Figure figure : kFigures) {
-    totals.*figure = 0;
+    // Of no volume, what was done is nothing, and what there is is not known.
+    const bool of_work = figure != &RunCounters::extents_total &&
+                         figure != &RunCounters::bytes_freeable &&
+                         figure != &RunCounters::bytes_pinned;
+    totals.*figure = of_work || !report.volumes.empty() ? std::optional<int64_t>(0) : std::nullopt;
     for (const VolumeReport& volume : report.volumes) {
       const std::optional<int64_t> part = volume.counters.*figure;
       if (!part.has_value()) {

@@ -25,8 +25,8 @@ constexpr char kIndexKind[] = "index";
 constexpr char kStateKind[] = "state";
 
 // `state` holds a few records.
-constexpr RocksBudget kStateBudget = {.block_cache_bytes = 256 << 10,
-                                      .write_buffer_bytes = 256 << 10};
+constexpr RocksBudget kStateBudget = {
+    .block_cache_bytes = 256 << 10, .write_buffer_bytes = 256 << 10, .strict_log = true};
 
 // The index with what was read from it.
 struct OpenIndex {
@@ -58,14 +58,18 @@ absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory,
 }
 
 // `state` is not: nothing can build it again.
+absl::Status ExplainState(const absl::Status& status, const std::string& directory) {
+  if (!absl::IsDataLoss(status)) return status;
+  return Annotate(status,
+                  absl::StrCat("what is remembered of earlier runs (their paths, options and "
+                               "history) is damaged; restore ",
+                               directory, " from a backup, or move it away to begin without it"));
+}
+
 absl::StatusOr<std::unique_ptr<OrderedStore>> OpenState(const std::string& directory) {
   RETURN_IF_ERROR(index::MakeDatabaseDirectory(directory, kStateKind, index::kStateFormat));
   auto state = index::OpenRocksStore(directory, kStateBudget);
-  if (absl::IsDataLoss(state.status())) {
-    return Annotate(state.status(),
-                    absl::StrCat("the records of roots and runs are damaged; restore ", directory,
-                                 " from a backup, or move it away to begin without them"));
-  }
+  if (!state.ok()) return ExplainState(state.status(), directory);
   return state;
 }
 
@@ -127,7 +131,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   const absl::Status index_checked =
       index::CheckDatabaseDirectory(index_directory, kIndexKind, index::kIndexFormat);
   if (!absl::IsDataLoss(index_checked)) RETURN_IF_ERROR(index_checked);
-  RETURN_IF_ERROR(index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat));
+  RETURN_IF_ERROR(
+      ExplainState(index::CheckDatabaseDirectory(state_directory, kStateKind, index::kStateFormat),
+                   state_directory));
   ASSIGN_OR_RETURN(index::DirectoryLock lock, index::DirectoryLock::Take(options.state_directory));
 
   ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));

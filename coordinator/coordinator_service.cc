@@ -81,11 +81,13 @@ absl::Status CoordinatorService::SyncVolume(const std::string& worker, const v1:
     if (grant) {
       const VolumeBook::Shape shape{.block_bytes = state.block_bytes(),
                                     .checksum_kind = state.checksum_kind()};
-      ASSIGN_OR_RETURN(volume, volumes_.FindOrMake(uuid, shape, state.filesystem_generation()));
+      // Once for each lease: a worker may sync while it works.
+      const bool anew = state.reconsider_all() && !grant->worked;
+      ASSIGN_OR_RETURN(volume,
+                       volumes_.FindOrMake(uuid, shape, state.filesystem_generation(), anew));
       const Circumstances now{.scope_digest = state.scope_digest(),
                               .subvolume_set_digest = state.subvolume_set_digest(),
-                              // Once for each lease: a worker may sync while it works.
-                              .reconsider_all = state.reconsider_all() && !grant->worked};
+                              .run_begins = state.run_begins() && !grant->worked};
       RETURN_IF_ERROR(Reconsider(index_, *volume, volume->Record().incarnation(), now));
       WriteLease(uuid, grant->epoch, leases_.ttl(), *order.mutable_lease());
     }

@@ -337,6 +337,20 @@ TEST_F(CoordinatorServiceTest, RestoredFilesystemBeginsANewLife) {
   EXPECT_EQ(order_.extent_count(), 0);
 }
 
+// --full: whatever the index holds, everything is looked at again.
+TEST_F(CoordinatorServiceTest, ReconsiderAllBeginsANewIndex) {
+  ASSERT_THAT(Sync(), IsOk());
+  Scan({File(100, 8, 1)});
+  const uint64_t old_incarnation = order_.incarnation();
+  v1::VolumeState state = State();
+  state.set_reconsider_all(true);
+  clock_.Advance(absl::Hours(1));
+  ASSERT_THAT(Sync(state, "another worker"), IsOk());
+  EXPECT_NE(order_.incarnation(), old_incarnation);
+  EXPECT_EQ(order_.scanned_generation(), 0);
+  EXPECT_EQ(order_.extent_count(), 0);
+}
+
 // A worker may sync while it works: that must not throw its outcomes back into the queue.
 TEST_F(CoordinatorServiceTest, ReconsiderAllActsOnceForALease) {
   v1::VolumeState state = State();

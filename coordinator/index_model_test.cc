@@ -39,7 +39,7 @@ class IndexModelTest : public IndexFixture {
       case 12:
         ReconsiderAt({.scope_digest = Chance(2),
                       .subvolume_set_digest = Chance(2),
-                      .reconsider_all = Chance(8) == 0});
+                      .run_begins = Chance(8) == 0});
         break;
       case 13: SendSomeHits(); break;
     }

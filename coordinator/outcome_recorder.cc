@@ -164,18 +164,24 @@ absl::Status EndPlan(const OrderedStore& store, Volume& volume, uint64_t incarna
 absl::Status Reconsider(const OrderedStore& store, Volume& volume, uint64_t incarnation,
                         const Circumstances& now) {
   ASSIGN_OR_RETURN(const VolumeRecord record, volume.Record(incarnation));
-  const bool all = now.reconsider_all || now.scope_digest != record.scope_digest();
+  const bool all = now.scope_digest != record.scope_digest();
   const bool pinned = all || now.subvolume_set_digest != record.subvolume_set_digest();
-  const bool any_pinned =
-      std::any_of(record.pinned().begin(), record.pinned().end(),
-                  [](const storage::v1::PinnedRecord& by) { return by.extent_count() > 0; });
-  if ((pinned && any_pinned) || (all && record.out_of_scope_count() > 0)) {
+  const auto holds = [&](int holder) {
+    return pinned || (now.run_begins && holder == v1::HOLDER_IMMUTABLE);
+  };
+  const bool any_pinned = std::any_of(record.pinned().begin(), record.pinned().end(),
+                                      [&](const storage::v1::PinnedRecord& by) {
+                                        return by.extent_count() > 0 && holds(by.holder());
+                                      });
+  if (any_pinned || (all && record.out_of_scope_count() > 0)) {
     RETURN_IF_ERROR(ForEachRow(
         store, volume, incarnation, Kind::kOutcome,
         [&](const StoreCursor& row, ExtentLedger& ledger, VolumeRecord&,
             RowBatch&) -> absl::Status {
           ASSIGN_OR_RETURN(const OutcomeRow outcome, ParseOutcome(row.value()));
-          if (!all && outcome.outcome != v1::OUTCOME_PINNED) return absl::OkStatus();
+          if (!all && (outcome.outcome != v1::OUTCOME_PINNED || !holds(outcome.holder))) {
+            return absl::OkStatus();
+          }
           ASSIGN_OR_RETURN(const uint64_t address, ParseAddressKey(Kind::kOutcome, row.key()));
           ledger.Requeue(address, outcome);
           return absl::OkStatus();

@@ -45,11 +45,12 @@ absl::Status EndPlan(const OrderedStore& store, Volume& volume, uint64_t incarna
 struct Circumstances {
   uint64_t scope_digest = 0;
   uint64_t subvolume_set_digest = 0;
-  bool reconsider_all = false;
+  bool run_begins = false;
 };
 
 // Queues outcomes again that depend on what has changed since they were recorded: all of them when
-// the scope did or `reconsider_all`, pinned ones when the set of subvolumes did.
+// the scope did, pinned ones when the set of subvolumes did, and when a run
+// begins those that flags of files hold.
 absl::Status Reconsider(const OrderedStore& store, Volume& volume, uint64_t incarnation,
                         const Circumstances& now);
 

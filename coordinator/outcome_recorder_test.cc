@@ -177,11 +177,17 @@ TEST_F(OutcomeRecorderTest, AnotherScopeQueuesAllOutcomesThatDependOnIt) {
   EXPECT_THAT(Addresses(Kind::kWaiting), ElementsAre(200, 300));
 }
 
-TEST_F(OutcomeRecorderTest, ReconsiderAllDoesSoWhateverTheDigestsSay) {
-  Scan({File(100, 8, 1), File(200, 8, 1)});
-  Report(200, v1::OUTCOME_OUT_OF_SCOPE);
+// chattr -i leaves no trace where the scan looks.
+TEST_F(OutcomeRecorderTest, ARunLooksAgainAtWhatFlagsOfFilesHold) {
+  Scan({File(100, 8, 1), File(200, 8, 1), File(300, 8, 1)});
+  Plan(PlanKind::kWhole);
+  Report(100, v1::OUTCOME_KEPT);
+  Report(200, v1::OUTCOME_PINNED, v1::HOLDER_IMMUTABLE);
+  Report(300, v1::OUTCOME_PINNED, v1::HOLDER_SNAPSHOT);
   EndBoth(1, 1);
-  ReconsiderAt({.scope_digest = 1, .subvolume_set_digest = 1, .reconsider_all = true});
+  ReconsiderAt({.scope_digest = 1, .subvolume_set_digest = 1});
+  EXPECT_THAT(Addresses(Kind::kWaiting), IsEmpty());
+  ReconsiderAt({.scope_digest = 1, .subvolume_set_digest = 1, .run_begins = true});
   EXPECT_THAT(Addresses(Kind::kWaiting), ElementsAre(200));
 }
 

@@ -79,6 +79,9 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.max_write_buffer_number = 2;
   options.arena_block_size = budget.write_buffer_bytes / 16;
   options.max_total_wal_size = 2 * budget.write_buffer_bytes;
+  options.wal_recovery_mode = budget.strict_log
+                                  ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
+                                  : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.avoid_flush_during_recovery = true;  // or each start would leave a small table
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
@@ -272,6 +275,16 @@ absl::Status PrepareDirectory(const std::string& directory) {
   std::error_code error;
   if (std::filesystem::exists(directory + "/" + kDamagedMark, error)) {
     return absl::DataLossError(absl::StrCat(directory, ": damage was found when it was last read"));
+  }
+  // RocksDB would begin a new database among the files of one that has lost its root.
+  if (!std::filesystem::exists(directory + "/CURRENT", error)) {
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string extension = entry->path().extension().string();
+      if (extension == ".sst" || extension == ".log") {
+        return absl::DataLossError(absl::StrCat(directory, ": the file CURRENT is missing"));
+      }
+    }
   }
   const std::filesystem::path incoming = directory + "/" + kIncoming;
   std::filesystem::remove_all(incoming, error);

@@ -25,6 +25,9 @@ inline constexpr size_t kIngestRowsMin = 16384;
 struct RocksBudget {
   size_t block_cache_bytes = 8 << 20;
   size_t write_buffer_bytes = 4 << 20;
+  // A damaged log is an error, where a soft database goes on with what is before the damage. A last
+  // record that a kill cut off is none.
+  bool strict_log = false;
 };
 
 // Opens or creates the database in `directory`, which must exist and is used by nobody else.

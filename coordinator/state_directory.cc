@@ -143,7 +143,8 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& directory) 
     if (errno != EWOULDBLOCK) return FromErrno("locking", path);
     ASSIGN_OR_RETURN(const std::optional<std::string> pid, ReadSmallFile(path));
     return absl::FailedPreconditionError(absl::StrCat(
-        directory, " is in use by process ", absl::StripAsciiWhitespace(pid.value_or("?"))));
+        directory, " is in use by process ", absl::StripAsciiWhitespace(pid.value_or("?")),
+        ": wait until it has ended, or name another state directory"));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock.fd_, 0) < 0 ||

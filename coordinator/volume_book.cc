@@ -148,7 +148,7 @@ Volume* VolumeBook::Find(const VolumeUuid& uuid) const {
 }
 
 absl::StatusOr<Volume*> VolumeBook::FindOrMake(const VolumeUuid& uuid, Shape shape,
-                                               int64_t filesystem_generation) {
+                                               int64_t filesystem_generation, bool anew) {
   MutexLock lock(&mutex_);
   const auto found = volumes_.find(uuid);
   if (found == volumes_.end()) {
@@ -159,7 +159,7 @@ absl::StatusOr<Volume*> VolumeBook::FindOrMake(const VolumeUuid& uuid, Shape sha
   }
   Volume& volume = *found->second;
   const VolumeRecord record = volume.Record();
-  const bool same_life = record.block_bytes() == shape.block_bytes &&
+  const bool same_life = !anew && record.block_bytes() == shape.block_bytes &&
                          record.checksum_kind() == shape.checksum_kind &&
                          record.scanned_generation() <= filesystem_generation;
   if (!same_life) {

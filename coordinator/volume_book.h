@@ -75,8 +75,9 @@ class VolumeBook {
   // nullptr if the volume is unknown.
   Volume* Find(const VolumeUuid& uuid) const;
 
-  // The volume, made if unknown, reset if it is of another block size or checksum kind, or if its
-  // cursor lies above `filesystem_generation`: then it belongs to another life of the filesystem.
+  // The volume, made if unknown, reset if that is wanted, if it is of another block size or
+  // checksum kind, or if its cursor lies above `filesystem_generation`: then it belongs to another
+  // life of the filesystem.
   //
   // RESOURCE_EXHAUSTED: there are too many volumes.
   struct Shape {
@@ -84,7 +85,7 @@ class VolumeBook {
     int32_t checksum_kind = 0;
   };
   absl::StatusOr<Volume*> FindOrMake(const VolumeUuid& uuid, Shape shape,
-                                     int64_t filesystem_generation);
+                                     int64_t filesystem_generation, bool anew = false);
 
  private:
   explicit VolumeBook(OrderedStore& store) : store_(store) {}

@@ -281,7 +281,8 @@ absl::Status BtrfsVolume::Take() {
   if (flock(static_cast<BtrfsFile&>(*taken_).fd(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return StatusFromErrno(errno, "locking the top-level directory");
   return absl::UnavailableError(
-      "another run of onefold is working on this filesystem; wait until it has ended");
+      "another run of onefold is working on this filesystem (its top-level directory is locked); "
+      "wait until it has ended");
 }
 
 int BtrfsVolume::Dedupe(OpenFile& source, int64_t offset, int64_t length,

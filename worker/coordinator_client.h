@@ -32,6 +32,7 @@ struct VolumeState {
   uint64_t scope_digest = 0;
   bool reconsider_all = false;
   int64_t filesystem_generation = 0;
+  bool run_begins = false;  // see onefold/v1/volume.proto
 };
 
 // What the index holds of a volume (onefold.v1.VolumeOrder).

@@ -95,6 +95,7 @@ absl::StatusOr<std::optional<ExtentView>> ExtentViewer::LookAt(uint64_t address,
 
 absl::StatusOr<bool> ExtentViewer::ViewOnlyReference(const ExtentItem& item, ExtentView& view) {
   if (ask_for_all_ || !item.only_owner) return false;
+  if (ask_about_ != nullptr && ask_about_->contains(view.address)) return false;
   const ExtentItem::Owner& owner = *item.only_owner;
   // The leaf that holds the reference is at least as young as the extent. As the kernel decides it:
   // btrfs_block_can_be_shared(), fs/btrfs/ctree.c.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/btrfs_items.h"
@@ -101,6 +102,9 @@ class ExtentViewer {
   // shows when the extent is still there after the run.
   void AskForAllReferences(bool all) { ask_for_all_ = all; }
 
+  // Extents that are always asked about: those that got references since the last commit.
+  void AskAbout(const absl::flat_hash_set<uint64_t>* addresses) { ask_about_ = addresses; }
+
   // Forgets cached inodes and views, so that all is checked on what is there now.
   void Forget();
 
@@ -130,6 +134,7 @@ class ExtentViewer {
   const FileLimits limits_;
   ViewCache* const cache_;
   bool ask_for_all_ = false;
+  const absl::flat_hash_set<uint64_t>* ask_about_ = nullptr;
   absl::flat_hash_map<InodeId, Inode> inodes_;
 };
 

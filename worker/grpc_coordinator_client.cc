@@ -307,6 +307,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     volume.set_scope_digest(state.scope_digest);
     volume.set_reconsider_all(state.reconsider_all);
     volume.set_filesystem_generation(state.filesystem_generation);
+    volume.set_run_begins(state.run_begins);
     volume.set_want_lease(true);
     grpc::ClientContext context;
     v1::SyncResponse response;

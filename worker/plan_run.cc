@@ -48,6 +48,31 @@ const char* AnswerWord(DedupeAnswer answer) {
   return "refused";
 }
 
+// An extent may be dropped in several steps, when references of it turned up later: it is freed
+// once.
+std::vector<PendingDrop> OncePerExtent(std::vector<PendingDrop> drops) {
+  absl::flat_hash_map<uint64_t, size_t> places;
+  std::vector<PendingDrop> merged;
+  merged.reserve(drops.size());
+  for (PendingDrop& drop : drops) {
+    const auto [place, is_new] = places.try_emplace(drop.address, merged.size());
+    if (is_new) {
+      merged.push_back(std::move(drop));
+      continue;
+    }
+    PendingDrop& before = merged[place->second];
+    if (before.generation != drop.generation) {  // the first one is gone, another took its place
+      place->second = merged.size();
+      merged.push_back(std::move(drop));
+      continue;
+    }
+    before.shared_bytes += drop.shared_bytes;
+    before.reference_bytes = std::max(before.reference_bytes, drop.reference_bytes);
+    before.moved = drop.moved;
+  }
+  return merged;
+}
+
 }  // namespace
 
 // What one settling thread needs for itself.
@@ -69,13 +94,32 @@ PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_, views_));
+    threads_.back()->viewer.AskAbout(&touched_);
   }
 }
 
 PlanRun::~PlanRun() = default;
 
+absl::Status PlanRun::CommitTouched() {
+  if (touched_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(parts_.volume.Commit().status(), "committing");
+  touched_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::WorkOnDeferred(PlanKind kind) {
+  for (int round = 0; round < 8 && !deferred_.empty() && !parts_.stop.requested() && !ended_early_;
+       ++round) {
+    runs_.Clear();  // theirs are planned, but nothing came of it yet
+    RETURN_IF_ERROR(WorkOn(kind, std::exchange(deferred_, {})));
+  }
+  for (const Group& group : std::exchange(deferred_, {})) LeaveForNextRun(group);
+  return absl::OkStatus();
+}
+
 absl::Status PlanRun::Work(PlanKind kind) {
   runs_.Clear();
+  RETURN_IF_ERROR(CommitTouched());
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
   Groups batch;
   size_t members = 0;
@@ -95,14 +139,26 @@ absl::Status PlanRun::Work(PlanKind kind) {
     }
     if (last) break;
   }
-  // Deferred groups get their turn alone; what steps aside again and again waits for the next run.
-  for (int round = 0; round < 8 && !deferred_.empty() && !parts_.stop.requested() && !ended_early_;
-       ++round) {
-    runs_.Clear();  // theirs are planned, but nothing came of it yet
-    RETURN_IF_ERROR(WorkOn(kind, std::exchange(deferred_, {})));
-  }
-  for (const Group& group : std::exchange(deferred_, {})) LeaveForNextRun(group);
+  RETURN_IF_ERROR(WorkOnDeferred(kind));
+  RETURN_IF_ERROR(WorkOnUnpaid(kind));
   return ReportNoted();
+}
+
+absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
+  Groups unpaid = std::exchange(unpaid_, {});
+  unpaid_extents_.clear();
+  if (unpaid.empty()) return absl::OkStatus();
+  if (parts_.stop.requested() || ended_early_) {
+    for (const Group& group : unpaid) LeaveForNextRun(group);
+    return absl::OkStatus();
+  }
+  // After a commit the extent items tell which leaves were split off meanwhile.
+  RETURN_IF_ERROR(CommitTouched());
+  runs_.Clear();
+  last_word_ = true;
+  const absl::Cleanup as_before = [&] { last_word_ = false; };
+  RETURN_IF_ERROR(WorkOn(kind, std::move(unpaid)));
+  return WorkOnDeferred(kind);
 }
 
 absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
@@ -235,7 +291,14 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
       continue;
     }
     for (const Drop& drop : one.drops) dropped.insert(drop.address);
-    for (const uint64_t address : one.sources) read.insert(address);
+    for (const uint64_t address : one.sources) {
+      read.insert(address);
+      if (const auto pinned = called_pinned_.find(address);
+          pinned != called_pinned_.end() && !one.drops.empty()) {
+        Note({pinned->first, pinned->second, Outcome::kKept, Holder::kNone, 0});
+      }
+    }
+    if (!options_.dry_run) touched_.insert(one.sources.begin(), one.sources.end());
     for (const ExtentResult& result : one.results) Note(result);
     for (const auto& [pattern, bytes] : one.excluded_bytes) {
       parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
@@ -243,6 +306,15 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
     std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
   }
   return drops;
+}
+
+void PlanRun::Note(ExtentResult result) {
+  if (result.outcome == Outcome::kPinned) {
+    if (called_pinned_.size() < kPlannedMax) called_pinned_[result.address] = result.generation;
+  } else {
+    called_pinned_.erase(result.address);
+  }
+  results_.push_back(result);
 }
 
 void PlanRun::Defer(Group& group) {
@@ -260,6 +332,16 @@ void PlanRun::LeaveForNextRun(const Group& group) {
   }
 }
 
+void PlanRun::TryNextTime(uint64_t address, uint64_t generation, const GroupMember& self,
+                          const GroupMember& partner) {
+  Note({address, generation, Outcome::kRetry, Holder::kNone, 0});
+  // The others too: should the one that was to stay lose its match, it would never be asked about.
+  for (const GroupMember* member : {&self, &partner}) {
+    if (member->address == 0 || member->address == address) continue;
+    Note({member->address, member->generation, Outcome::kRetry, Holder::kNone, 0});
+  }
+}
+
 void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
   const std::vector<bool> pays = account_.Decide(drops);
   std::vector<Drop> kept;
@@ -267,6 +349,11 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
   for (size_t i = 0; i < drops.size(); ++i) {
     if (pays[i]) {
       kept.push_back(std::move(drops[i]));
+    } else if (!last_word_ && unpaid_.size() < kDeferredMax) {
+      // Others may yet pay for the leaves it splits off.
+      if (unpaid_extents_.insert(drops[i].self.address).second) {
+        unpaid_.push_back({.position = "", .members = {drops[i].self, drops[i].partner}});
+      }
     } else {
       Note({drops[i].address, drops[i].generation, Outcome::kPinned, Holder::kMetadata,
             drops[i].disk_bytes});
@@ -290,9 +377,23 @@ void PlanRun::AddExamples(const std::vector<Drop>& drops) {
     if (examples.size() >= static_cast<size_t>(options_.example_count)) return;
     if (drop.moves.empty() || planned_.contains(drop.address)) continue;
     ExtentViewer& viewer = threads_[0]->viewer;
-    examples.push_back({.source = viewer.PathOf(drop.moves[0].source),
-                        .destination = viewer.PathOf(drop.moves[0].destination),
-                        .bytes = drop.disk_bytes});
+    // People know their files better than the snapshots of them.
+    const Move& move =
+        *std::min_element(drop.moves.begin(), drop.moves.end(), [](const Move& a, const Move& b) {
+          return a.destination.subvolume < b.destination.subvolume;
+        });
+    Example example{.source = viewer.PathOf(move.source),
+                    .destination = viewer.PathOf(move.destination),
+                    .bytes = drop.disk_bytes};
+    const auto same_files =
+        std::find_if(examples.begin(), examples.end(), [&](const Example& known) {
+          return known.source == example.source && known.destination == example.destination;
+        });
+    if (same_files != examples.end()) {
+      same_files->bytes += example.bytes;
+    } else {
+      examples.push_back(std::move(example));
+    }
   }
 }
 
@@ -344,7 +445,7 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     Note({drop.address, drop.generation, Outcome::kPinned, holder, drop.disk_bytes});
   };
   const auto retry = [&] {
-    Note({drop.address, drop.generation, Outcome::kRetry, Holder::kNone, 0});
+    TryNextTime(drop.address, drop.generation, drop.self, drop.partner);
     if (execution.failure != DedupeAnswer::kStopped) Skip(AnswerWord(execution.failure));
   };
   const auto problem = [&](const std::string& detail) {
@@ -361,8 +462,11 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
       const bool unchanged =
           view && static_cast<int64_t>(view->references.size()) == drop.reference_count;
       Skip(unchanged ? "differs" : "changed");
-      Note({drop.address, drop.generation, unchanged ? Outcome::kDiffers : Outcome::kRetry,
-            Holder::kNone, 0});
+      if (unchanged) {
+        Note({drop.address, drop.generation, Outcome::kDiffers, Holder::kNone, 0});
+      } else {
+        TryNextTime(drop.address, drop.generation, drop.self, drop.partner);
+      }
       break;
     }
     case DedupeAnswer::kImmutable: pin(Holder::kImmutable); break;
@@ -395,7 +499,8 @@ absl::Status PlanRun::Verify() {
 absl::Status PlanRun::VerifyPending(bool last_try) {
   if (pending_.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(parts_.volume.Commit().status(), "committing");
-  const std::vector<PendingDrop> pending = std::exchange(pending_, {});
+  touched_.clear();
+  const std::vector<PendingDrop> pending = OncePerExtent(std::exchange(pending_, {}));
   ASSIGN_OR_RETURN(const std::vector<bool> gone, FindGone(parts_.volume, pending));
   std::map<PlanKind, Groups> again;
   std::vector<PendingDrop> still_there;
@@ -421,7 +526,11 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
     }
   }
   runs_.Clear();
-  for (auto& [kind, groups] : again) RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
+  for (auto& [kind, groups] : again) {
+    RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
+    RETURN_IF_ERROR(WorkOnDeferred(kind));
+    RETURN_IF_ERROR(WorkOnUnpaid(kind));
+  }
   // What was not worked on again is still held by something.
   absl::flat_hash_set<uint64_t> retried;
   for (PendingDrop& drop : pending_) retried.insert(drop.address);
@@ -451,7 +560,7 @@ absl::Status PlanRun::SettleStillThere(const PendingDrop& pending) {
   if (!pending.moved) return absl::OkStatus();  // its failure is noted
   const Holder holder = view ? view->FirstHolder() : Holder::kNone;
   if (holder == Holder::kNone) {
-    Note({pending.address, pending.generation, Outcome::kRetry, Holder::kNone, 0});
+    TryNextTime(pending.address, pending.generation, pending.self, pending.partner);
     Skip("changed");
   } else {
     Note({pending.address, pending.generation, Outcome::kPinned, holder, pending.disk_bytes});

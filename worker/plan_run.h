@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "common/run_report.h"
@@ -80,6 +81,13 @@ class PlanRun {
   using Groups = std::vector<Group>;
 
   absl::Status WorkOn(PlanKind kind, Groups groups);
+  // Commits if something was moved since the last time.
+  absl::Status CommitTouched();
+  // Groups that stepped aside get their turn; what steps aside again and again waits for the next
+  // run.
+  absl::Status WorkOnDeferred(PlanKind kind);
+  // Decides for good on what did not pay when its batch was decided.
+  absl::Status WorkOnUnpaid(PlanKind kind);
   absl::StatusOr<std::vector<Settled>> SettleAll(PlanKind kind, const Groups& groups);
   // Settles groups [begin, end): one, or pages of one group.
   std::vector<absl::StatusOr<Settled>> SettleOne(PlanKind kind, const Groups& groups, size_t begin,
@@ -91,6 +99,9 @@ class PlanRun {
   // Gives `group` a turn later; of `group` itself a member is left.
   void Defer(Group& group);
   void LeaveForNextRun(const Group& group);
+  // What became of an extent is not known: it and those of its group are asked about again.
+  void TryNextTime(uint64_t address, uint64_t generation, const GroupMember& self,
+                   const GroupMember& partner);
   void LeaveWhatDoesNotPay(std::vector<Drop>& drops);
   void CountDryRun(const std::vector<Drop>& drops);
   absl::Status Execute(const std::vector<Drop>& drops);
@@ -101,7 +112,7 @@ class PlanRun {
   absl::Status SettleStillThere(const PendingDrop& pending);
   // Stops the run if metadata space is about to run out.
   absl::Status CheckRoom();
-  void Note(ExtentResult result) { results_.push_back(result); }
+  void Note(ExtentResult result);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
 
@@ -110,10 +121,19 @@ class PlanRun {
   Executor executor_;
   MetadataAccount account_;
   ViewCache views_;
+  // Extents that got references since the last commit: their items do not tell of them yet.
+  absl::flat_hash_set<uint64_t> touched_;
+  // Extents that this run called pinned, with their generations: another group may find out that
+  // they are what it keeps.
+  absl::flat_hash_map<uint64_t, uint64_t> called_pinned_;
   std::vector<std::unique_ptr<SettleThread>> threads_;
   std::vector<PendingDrop> pending_;
   std::vector<ExtentResult> results_;
   Groups deferred_;
+  // What did not pay so far, and the extents it is of.
+  Groups unpaid_;
+  absl::flat_hash_set<uint64_t> unpaid_extents_;
+  bool last_word_ = false;
   RunRegistry runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;

@@ -6,12 +6,14 @@
 #ifndef ONEFOLD_WORKER_RUN_REGISTRY_H_
 #define ONEFOLD_WORKER_RUN_REGISTRY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "common/mutex.h"
 #include "worker/outcome.h"
 #include "worker/volume.h"
@@ -19,6 +21,8 @@
 namespace onefold {
 
 class RunRegistry {
+  using Key = std::tuple<InodeId, InodeId, int64_t>;
+
  public:
   // [begin, end) of `file` lies at + shift in `other`.
   struct Run {
@@ -75,6 +79,28 @@ class RunRegistry {
     return std::nullopt;
   }
 
+  // Comparing two files at one shift is for one thread at a time: the others would find the same
+  // run. Waits for its turn; Find again then.
+  class Turn {
+   public:
+    Turn(RunRegistry& registry, const Query& query) : registry_(registry), key_(KeyOf(query)) {
+      MutexLock lock(&registry_.mutex_);
+      while (registry_.compared_.contains(key_)) registry_.turn_ended_.Wait(&registry_.mutex_);
+      registry_.compared_.insert(key_);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+      MutexLock lock(&registry_.mutex_);
+      registry_.compared_.erase(key_);
+      registry_.turn_ended_.NotifyAll();
+    }
+
+   private:
+    RunRegistry& registry_;
+    const Key key_;
+  };
+
   // Files change between batches that deduped something.
   void Clear() {
     MutexLock lock(&mutex_);
@@ -83,6 +109,10 @@ class RunRegistry {
 
  private:
   static constexpr size_t kRunsMax = 65536;
+  template <typename T>
+  static Key KeyOf(const T& run) {  // the same from both sides
+    return std::min(Key(run.file, run.other, run.shift), Key(run.other, run.file, -run.shift));
+  }
   struct Known {
     int64_t begin;
     int64_t end;
@@ -91,8 +121,9 @@ class RunRegistry {
     Verdict verdict;
   };
   Mutex mutex_;
-  absl::flat_hash_map<std::tuple<InodeId, InodeId, int64_t>, std::vector<Known>> runs_
-      ABSL_GUARDED_BY(mutex_);
+  CondVar turn_ended_;
+  absl::flat_hash_set<Key> compared_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Key, std::vector<Known>> runs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace onefold

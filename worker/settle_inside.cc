@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t kRunBytesMax = int64_t{256} << 20;
 constexpr size_t kPiecesMax = 32768;
 // References of a candidate that are tried as the other side of a run.
-constexpr int kReferencesTried = 3;
+constexpr size_t kReferencesTried = 3;
 
 // A piece of a file that lies in one extent.
 struct Piece {
@@ -374,16 +374,27 @@ class InsideSettler {
       out_of_scope_ = true;
       return false;
     }
-    int tried = 0;
-    for (const Reference& from : query.references) {
-      if (!from.is_source) continue;
-      for (const Reference& to : view->references) {
-        if (!to.is_source || !Touch(place, from, to)) continue;
-        if (++tried > kReferencesTried) return false;
-        ASSIGN_OR_RETURN(const bool done, TryFiles(query, place, from, to));
-        if (done) return true;
+    // One file of the query's side, the one that has most of it: a reflink of which half was
+    // written anew shows only the other half. Its further references move along.
+    const Reference* from = nullptr;
+    for (const Reference& reference : query.references) {
+      if (reference.is_source && (from == nullptr || reference.length > from->length)) {
+        from = &reference;
       }
-      break;  // one file of the query's side; its other references move along
+    }
+    if (from == nullptr) return false;
+    // Likewise of the place.
+    std::vector<std::pair<int64_t, const Reference*>> places;
+    for (const Reference& to : view->references) {
+      const int64_t bytes = to.is_source ? InCommon(place, *from, to) : 0;
+      if (bytes > 0) places.emplace_back(-bytes, &to);
+    }
+    const size_t tries = std::min<size_t>(places.size(), kReferencesTried);
+    std::partial_sort(places.begin(), places.begin() + tries, places.end(),
+                      [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < tries; ++i) {
+      ASSIGN_OR_RETURN(const bool done, TryFiles(query, place, *from, *places[i].second));
+      if (done) return true;
     }
     return false;
   }
@@ -395,12 +406,12 @@ class InsideSettler {
     return place_at - query_at;
   }
 
-  // Whether both references hold some of what the extents have in common: a reference to another
-  // part of the place is no place.
-  bool Touch(const GroupMember& place, const Reference& from, const Reference& to) const {
+  // How many bytes both references hold of what the extents may have in common; 0 or less: `to` is
+  // a reference to another part of the place.
+  int64_t InCommon(const GroupMember& place, const Reference& from, const Reference& to) const {
     const int64_t shift = ShiftOf(place, from, to);
-    return std::max(from.file_offset, to.file_offset - shift) <
-           std::min(from.file_end(), to.file_end() - shift);
+    return std::min(from.file_end(), to.file_end() - shift) -
+           std::max(from.file_offset, to.file_offset - shift);
   }
 
   absl::StatusOr<bool> TryFiles(const ExtentView& query, const GroupMember& place,
@@ -411,6 +422,7 @@ class InsideSettler {
     const int64_t near = std::max(from.file_offset, to.file_offset - shift);
     // The two references, cut to what both have: the match that was found lies there.
     const int64_t until = std::min(from.file_end(), to.file_end() - shift);
+    std::optional<RunRegistry::Turn> turn;
     if (runs_ != nullptr) {
       RunRegistry::Query asked{.file = from.file,
                                .other = to.file,
@@ -424,6 +436,7 @@ class InsideSettler {
         asked.span_begin = std::min(asked.span_begin, reference.file_offset);
         asked.span_end = std::max(asked.span_end, reference.file_end());
       }
+      turn.emplace(*runs_, asked);
       if (const auto verdict = runs_->Find(asked)) {
         matched_ = true;
         if (held_by_ == Holder::kNone) held_by_ = verdict->holder;

@@ -48,6 +48,23 @@ TEST_F(SettleInsideTest, FilesThatShareAllAreLeftAlone) {
   EXPECT_THAT(ResultOf(settled, whole), Just(Outcome::kNoPartner));
 }
 
+// A reflink of the query that was cut or partly written anew comes first; the whole file tells
+// more. The same on the side of the place.
+TEST_F(SettleInsideTest, TheFileThatHasMostOfTheExtentIsCompared) {
+  const InodeId cut = volume().AddFile("cut");
+  const InodeId part = volume().AddFile("part");
+  FileOf({Blocks::Series(1, 20)});
+  const uint64_t film = extents_[0];
+  volume().MapExtent(cut, film, {.at = 0, .from = 0, .blocks = 8});
+  FileOf({Blocks::Series(2, 3) + Blocks::Series(1, 20) + Blocks::Series(3, 3)});
+  const uint64_t image = extents_[0];
+  volume().MapExtent(part, image, {.at = 0, .from = 3, .blocks = 5});
+  const Settled settled = Settle(film, image, 3);
+  EXPECT_THAT(Dropped(settled), ElementsAre(film));
+  ExpectSound(settled);
+  CarryOut(settled);
+}
+
 // Files that share other parts of the place are no places of the query, however many there are.
 TEST_F(SettleInsideTest, ReferencesToOtherPartsOfThePlaceAreNotTried) {
   std::vector<InodeId> others;

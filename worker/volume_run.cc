@@ -128,7 +128,8 @@ absl::Status VolumeRunner::Run() {
                                  .subvolume_set_digest = subvolumes_.SetDigest(),
                                  .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
                                  .reconsider_all = options_.full,
-                                 .filesystem_generation = generation}));
+                                 .filesystem_generation = generation,
+                                 .run_begins = true}));
   if (!order_.leased) {
     return absl::UnavailableError("another worker works on this filesystem at the moment");
   }
@@ -231,10 +232,6 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   if (status.ok() && options_.match_inside && !unfinished()) {
     progress_.phase = Progress::Phase::kScanning;
     status = FindInside(run.totals().drop_count);
-    // Extent items tell of what was moved only after a commit.
-    if (status.ok() && !options_.dry_run && run.totals().drop_count > 0) {
-      status = volume_.Commit().status();
-    }
     if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }
