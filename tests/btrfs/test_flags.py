@@ -68,6 +68,18 @@ class FlagTest(case.OnefoldTest):
         self.protect(volume, "copy")
         self.dedupe(volume, frees=MIB, shares=MIB)
 
+    # The flag goes, and the next run finds that out by itself.
+    def test_immutable_no_more(self):
+        volume = self.volume()
+        self.files(volume, "a", "b")
+        for name in ("a", "b"):
+            self.protect(volume, name)
+        run = self.dedupe(volume)
+        self.assertEqual(run.totals["pinned_by"], {"immutable": MIB}, run)
+        for name in ("a", "b"):
+            ioctls.change_flags(volume.path(name), 0, ioctls.IMMUTABLE_FLAG)
+        self.dedupe(volume, frees=MIB)
+
     def wait_until_asleep(self, process):
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:

@@ -168,6 +168,48 @@ class StateOfFileTest(case.OnefoldTest):
             self.assertEqual(run.code, 0, run)
             self.assertEqual(file.read(), pattern(1, MIB))
 
+    # A file of which every third block was written anew, one at a time: a hundred extents that lie
+    # between references of one large extent. Each figure holds though extents are found, and their
+    # references moved, in several steps.
+    def fragmented(self, volume):
+        data = pattern(1, MIB)
+        volume.write("contiguous", data, sync=True)
+        path = volume.write("fragmented", data, sync=True)
+        with open(path, "r+b", buffering=0) as file:
+            for at in range(0, MIB, 12 * KIB):
+                os.pwrite(file.fileno(), data[at:at + 4 * KIB], at)
+                os.fsync(file.fileno())
+        return data
+
+    def check_one_copy_stays(self, volume, left):
+        volume.sync()
+        frees = volume.used_data() - left
+        self.assertEqual(self.preview(volume).totals["bytes_freeable"], frees)
+        run = self.dedupe(volume, frees=frees)
+        self.assertEqual((run.totals["skipped"], run.totals["bytes_pinned"]), ({}, 0), run)
+
+    def test_fragmented_file_and_half_a_copy(self):
+        volume = self.volume()
+        data = self.fragmented(volume)
+        volume.write("half", data[:MIB // 2], sync=True)
+        self.check_one_copy_stays(volume, MIB)
+
+    def test_fragmented_file_and_shifted_copy(self):
+        volume = self.volume()
+        data = self.fragmented(volume)
+        volume.write("shifted", pattern(2, 4 * KIB) + data, sync=True)
+        self.check_one_copy_stays(volume, MIB + 4 * KIB)
+
+    # A reflink that was cut tells less of the extent than the whole file.
+    def test_cut_reflink_of_a_file_inside_another(self):
+        volume = self.volume()
+        film = pattern(1, MIB)
+        volume.write("film", film, sync=True)
+        volume.write("image", pattern(2, 64 * KIB) + film + pattern(3, 64 * KIB), sync=True)
+        volume.reflink("film", "cut")
+        os.truncate(volume.path("cut"), 400 * KIB)
+        self.check_one_copy_stays(volume, MIB + 128 * KIB)
+
 
 if __name__ == "__main__":
     case.main()
