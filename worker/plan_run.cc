@@ -1,6 +1,7 @@
 #include "worker/plan_run.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,9 @@ constexpr size_t kMembersPerBatch = 8192;
 constexpr size_t kPendingMax = 32768;
 // Extents remembered in a dry run; beyond, the estimate may count one twice.
 constexpr size_t kPlannedMax = 4'000'000;
+// Pinned extents remembered in case they turn out to be what is kept: 16 bytes each. Beyond, one
+// may be called pinned until the next run.
+constexpr size_t kCalledPinnedMax = 262'144;
 // How many groups may step aside for others of their batch; further ones wait for the next run.
 constexpr size_t kDeferredMax = 4096;
 // Groups in pages whose kept members are remembered: their pages come together.
@@ -310,7 +314,8 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 
 void PlanRun::Note(ExtentResult result) {
   if (result.outcome == Outcome::kPinned) {
-    if (called_pinned_.size() < kPlannedMax) called_pinned_[result.address] = result.generation;
+    if (called_pinned_.size() < kCalledPinnedMax)
+      called_pinned_[result.address] = result.generation;
   } else {
     called_pinned_.erase(result.address);
   }
@@ -534,15 +539,17 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
   // What was not worked on again is still held by something.
   absl::flat_hash_set<uint64_t> retried;
   for (PendingDrop& drop : pending_) retried.insert(drop.address);
-  for (const PendingDrop& drop : still_there) {
-    if (!retried.contains(drop.address)) RETURN_IF_ERROR(SettleStillThere(drop));
-  }
-  // The moves of the first try count as well.
-  for (PendingDrop& drop : pending_) {
-    for (const PendingDrop& before : still_there) {
-      if (before.address == drop.address) drop.shared_bytes += before.shared_bytes;
+  std::vector<PendingDrop> tried_twice;
+  for (PendingDrop& drop : still_there) {
+    if (retried.contains(drop.address)) {
+      tried_twice.push_back(std::move(drop));
+    } else {
+      RETURN_IF_ERROR(SettleStillThere(drop));
     }
   }
+  // The moves of the first try count as well: OncePerExtent adds them up.
+  pending_.insert(pending_.begin(), std::make_move_iterator(tried_twice.begin()),
+                  std::make_move_iterator(tried_twice.end()));
   return absl::OkStatus();
 }
 

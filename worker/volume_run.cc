@@ -91,6 +91,8 @@ class VolumeRunner {
   absl::Status Run();
 
  private:
+  // What the coordinator is told of the volume.
+  VolumeState StateAt(int64_t generation);
   absl::Status Scan();
   absl::Status Plan(const SpaceInfo& space);
   // Streams the windows that may hold heads. `dropped`: extents that found an equal one already.
@@ -118,18 +120,22 @@ class VolumeRunner {
   VolumeOrder order_;
 };
 
+VolumeState VolumeRunner::StateAt(int64_t generation) {
+  return {.uuid = volume_.info().uuid,
+          .block_bytes = volume_.info().block_bytes,
+          .checksum_kind = volume_.info().checksum_kind,
+          .subvolume_set_digest = subvolumes_.SetDigest(),
+          .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
+          .filesystem_generation = generation};
+}
+
 absl::Status VolumeRunner::Run() {
   ASSIGN_OR_RETURN(const int64_t generation, volume_.Generation());
   RETURN_IF_ERROR(subvolumes_.Load());
-  ASSIGN_OR_RETURN(
-      order_, coordinator_.Sync({.uuid = volume_.info().uuid,
-                                 .block_bytes = volume_.info().block_bytes,
-                                 .checksum_kind = volume_.info().checksum_kind,
-                                 .subvolume_set_digest = subvolumes_.SetDigest(),
-                                 .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
-                                 .reconsider_all = options_.full,
-                                 .filesystem_generation = generation,
-                                 .run_begins = true}));
+  VolumeState state = StateAt(generation);
+  state.reconsider_all = options_.full;
+  state.run_begins = true;
+  ASSIGN_OR_RETURN(order_, coordinator_.Sync(state));
   if (!order_.leased) {
     return absl::UnavailableError("another worker works on this filesystem at the moment");
   }
@@ -265,13 +271,7 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   // The run touched leaves itself: with the cursor behind them the next run need not read them
   // again.
   ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit());
-  ASSIGN_OR_RETURN(
-      order_, coordinator_.Sync({.uuid = volume_.info().uuid,
-                                 .block_bytes = volume_.info().block_bytes,
-                                 .checksum_kind = volume_.info().checksum_kind,
-                                 .subvolume_set_digest = subvolumes_.SetDigest(),
-                                 .scope_digest = ScopeDigest(target_.roots, excludes_, options_),
-                                 .filesystem_generation = generation}));
+  ASSIGN_OR_RETURN(order_, coordinator_.Sync(StateAt(generation)));
   const absl::Status scanned = index_.Scan(order_, generation);
   counters.extents_total = index_.totals().extent_count;
   return absl::IsCancelled(scanned) ? absl::OkStatus() : scanned;
