@@ -40,7 +40,7 @@ import report
 from machine import BenchError, discard, run, say
 from measure import Bench, Tool
 
-ONEFOLD_PLACES = ["build/release/cli/onefold", "build/cli/onefold", "build/onefold"]
+ONEFOLD_PLACES = ["build/release/bin/onefold", "build/bin/onefold"]
 DATA_SETS_DEFAULT = "tree,nas,image,snapshots"
 SOURCE_DEFAULT = "/usr/src/linux-source-6.1.tar.xz"
 # Up to 0.11, duperemove leaves out files smaller than a block of 128 KiB unless told otherwise.

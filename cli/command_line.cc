@@ -2,11 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/quantity.h"
 #include "common/status_macros.h"
 
@@ -92,7 +94,7 @@ struct Texts {
   std::string min_size;
   std::string max_size;
   std::string match = "all";
-  std::string relocate;
+  std::string relocate = "never";
   std::string threads;
   std::string max_time;
   std::string progress = "auto";
@@ -117,26 +119,23 @@ class DedupeParser {
     skip_readonly_ = app_.add_flag("--skip-readonly-subvolumes,!--no-skip-readonly-subvolumes",
                                    texts_.skip_readonly);
     app_.add_flag("--dry-run", texts_.dry_run);
-    match_ = Add("--match", texts_.match)->check(CLI::IsMember({"extents", "all"}));
-    Add("--relocate", texts_.relocate)->check(CLI::IsMember({"never"}));
+    match_ = Add("--match", texts_.match);
+    Add("--relocate", texts_.relocate);
     app_.add_flag("--full", texts_.full);
     threads_ = Add("--threads", texts_.threads);
     max_time_ = Add("--max-time", texts_.max_time);
     state_ = Add("--state", texts_.state);
     app_.add_flag("--json", texts_.json);
-    Add("--progress", texts_.progress)->check(CLI::IsMember({"auto", "plain", "json", "none"}));
-    CLI::Option* quiet = app_.add_flag("-q,--quiet", texts_.quiet);
-    quiet->excludes(app_.add_flag("-v,--verbose", texts_.verbose));
+    Add("--progress", texts_.progress);
+    app_.add_flag("-q,--quiet", texts_.quiet);
+    app_.add_flag("-v,--verbose", texts_.verbose);
   }
 
   absl::StatusOr<DedupeArguments> Parse(const std::vector<std::string>& arguments) {
     const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
     std::vector<std::string> options(arguments.begin(), end_of_options);
-    for (const std::string& option : options) {
-      // CLI11 would take the next argument for the value.
-      if (option.compare(0, 2, "--") == 0 && option.find('=') == option.size() - 1) {
-        return absl::InvalidArgumentError(absl::StrCat(option, ": the value is missing"));
-      }
+    for (size_t i = 0; i < options.size(); ++i) {
+      RETURN_IF_ERROR(CheckValue(options[i], i + 1 == options.size()));
     }
     std::reverse(options.begin(), options.end());  // as CLI11 wants them
     try {
@@ -170,6 +169,32 @@ class DedupeParser {
     return app_.add_option(name, text)->take_last();
   }
 
+  // Whether a value stands where one belongs, in our words and stricter than CLI11: "--state= DIR"
+  // gets DIR there, and --dry-run=no is taken.
+  absl::Status CheckValue(const std::string& argument, bool is_last) const {
+    const size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const CLI::Option* option =
+        name.compare(0, 1, "-") == 0 ? app_.get_option_no_throw(name) : nullptr;
+    if (option == nullptr) return absl::OkStatus();
+    const bool takes_value = option->get_items_expected_max() > 0;
+    if (!takes_value && equals != std::string::npos) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " takes no value"));
+    }
+    if (takes_value && (equals == std::string::npos ? is_last : equals + 1 == argument.size())) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": the value is missing"));
+    }
+    return absl::OkStatus();
+  }
+
+  // `text` must be one of the words; what was not given has a default that is.
+  static absl::Status CheckChoice(const char* option, const std::string& text,
+                                  std::initializer_list<const char*> words) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, ": '", text, "' is not known; it may be ", absl::StrJoin(words, ", ")));
+  }
+
   static absl::Status ConvertSize(const CLI::Option* option, const std::string& text,
                                   std::optional<int64_t>& bytes) {
     if (option->count() == 0) return absl::OkStatus();
@@ -185,6 +210,12 @@ class DedupeParser {
       return absl::InvalidArgumentError("--state: the directory is empty");
     }
     parsed.state_directory = texts_.state;
+    RETURN_IF_ERROR(CheckChoice("--match", texts_.match, {"extents", "all"}));
+    RETURN_IF_ERROR(CheckChoice("--relocate", texts_.relocate, {"never"}));
+    RETURN_IF_ERROR(CheckChoice("--progress", texts_.progress, {"auto", "plain", "json", "none"}));
+    if (texts_.quiet && texts_.verbose) {
+      return absl::InvalidArgumentError("--quiet and --verbose: one of them");
+    }
     if (texts_.quiet) parsed.verbosity = Verbosity::kQuiet;
     if (texts_.verbose) parsed.verbosity = Verbosity::kVerbose;
     parsed.progress = texts_.progress == "plain"  ? ProgressMode::kPlain

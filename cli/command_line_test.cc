@@ -121,8 +121,12 @@ TEST(ParseDedupeTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(Refusal({"--progress=loud", "/srv"}), HasSubstr("--progress"));
   EXPECT_THAT(Refusal({"--exclude"}), HasSubstr("--exclude"));
   EXPECT_THAT(Refusal({"--exclude=", "/srv"}), HasSubstr("value is missing"));
+  EXPECT_THAT(Refusal({"/srv", "--min-size"}), HasSubstr("--min-size: the value is missing"));
+  EXPECT_THAT(Refusal({"--match="}), HasSubstr("--match: the value is missing"));
+  EXPECT_THAT(Refusal({"--progress=loud"}), HasSubstr("it may be auto, plain, json, none"));
   EXPECT_THAT(Refusal({"-q", "-v"}), HasSubstr("--verbose"));
-  EXPECT_THAT(Refusal({"--json=maybe", "/srv"}), HasSubstr("--json"));
+  EXPECT_THAT(Refusal({"--json=maybe", "/srv"}), HasSubstr("--json takes no value"));
+  EXPECT_THAT(Refusal({"--dry-run=false", "/srv"}), HasSubstr("--dry-run takes no value"));
 }
 
 TEST(HelpTest, HasEveryOptionAndTheExitCodes) {

@@ -2,7 +2,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/quantity.h"
+#include "common/escape.h"
 
 namespace onefold {
 
@@ -26,6 +29,26 @@ DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
   if (arguments.thread_count) job.thread_count = *arguments.thread_count;
   if (arguments.max_time) job.max_time = *arguments.max_time;
   return job;
+}
+
+std::string JobText(const DedupeJob& job) {
+  const auto escaped = [](std::string* out, const std::string& name) { *out += Escape(name); };
+  std::vector<std::string> parts = {absl::StrJoin(job.paths, " ", escaped)};
+  if (!job.exclude_patterns.empty()) {
+    absl::StrAppend(&parts.back(), " without ", absl::StrJoin(job.exclude_patterns, " ", escaped));
+  }
+  if (job.min_file_bytes > 0) {
+    parts.push_back(absl::StrCat("files of ", BytesText(job.min_file_bytes), " or more"));
+  }
+  if (job.max_file_bytes > 0) {
+    parts.push_back(absl::StrCat("files of ", BytesText(job.max_file_bytes), " or less"));
+  }
+  if (job.skip_readonly_subvolumes) parts.push_back("no read-only subvolumes");
+  if (job.match_extents_only) parts.push_back("--match=extents");
+  if (job.max_time > absl::ZeroDuration()) {
+    parts.push_back(absl::StrCat("for ", DurationText(job.max_time), " at most"));
+  }
+  return absl::StrJoin(parts, ", ");
 }
 
 std::string AbsolutePath(absl::string_view path, absl::string_view working_directory) {

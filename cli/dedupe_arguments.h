@@ -53,6 +53,10 @@ struct DedupeArguments {
 DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
                   absl::string_view working_directory);
 
+// The job in words, for a run that nobody typed: "/srv/data without *.iso, files of 64.0 KiB or
+// more". Names are escaped.
+std::string JobText(const DedupeJob& job);
+
 // `path` seen from `working_directory`, without doubled slashes and "." parts; ".." and symlinks
 // are left for the system to follow.
 std::string AbsolutePath(absl::string_view path, absl::string_view working_directory);

@@ -38,6 +38,21 @@ TEST(MakeJobTest, AReplayKeepsWhatIsNotTyped) {
   EXPECT_EQ(job.max_time, absl::Hours(1));
 }
 
+// What nobody typed is shown, and a hostile name does not reach the terminal.
+TEST(JobTextTest, HasEverythingThatIsRepeated) {
+  DedupeJob job;
+  job.paths = {"/srv", "/ho\nme"};
+  EXPECT_EQ(JobText(job), "/srv /ho\\nme");
+  job.exclude_patterns = {"*.iso", "tmp/"};
+  job.min_file_bytes = 65536;
+  job.skip_readonly_subvolumes = true;
+  job.match_extents_only = true;
+  job.max_time = absl::Hours(4);
+  EXPECT_EQ(JobText(job),
+            "/srv /ho\\nme without *.iso tmp/, files of 64.0 KiB or more, no read-only subvolumes, "
+            "--match=extents, for 4 h 0 min at most");
+}
+
 TEST(AbsolutePathTest, OnlyWhatIsSafeIsSimplified) {
   EXPECT_EQ(AbsolutePath(".", "/home/eva"), "/home/eva");
   EXPECT_EQ(AbsolutePath("a//b/./c/", "/"), "/a/b/c");

@@ -181,6 +181,8 @@ class DedupeCommand {
     ASSIGN_OR_RETURN(const std::optional<DedupeJob> last, store_->LastJob());
     if (!last.has_value() || last->paths.empty()) return nothing();
     job_ = MakeJob(arguments_, &*last, "/");
+    if (arguments_.verbosity != Verbosity::kQuiet)
+      printer_.Say(absl::StrCat("onefold: as last time: ", JobText(job_), "\n"));
     return absl::OkStatus();
   }
 
@@ -355,15 +357,12 @@ class DedupeCommand {
     } else if (outcome != RunOutcome::kRefused) {
       printed = WriteAll(STDOUT_FILENO, SummaryText(summary_, arguments_.verbosity));
     }
-    if (arguments_.progress != ProgressMode::kJson) {  // then stderr holds objects only
-      WriteAll(STDERR_FILENO, ProblemText(summary_, arguments_.verbosity));
-    }
+    printer_.Say(ProblemText(summary_, arguments_.verbosity));
     if (outcome == RunOutcome::kRefused) {
-      WriteAll(STDERR_FILENO, absl::StrCat("onefold: ", EscapeText(summary_.message), "\n"));
+      printer_.Say(absl::StrCat("onefold: ", EscapeText(summary_.message), "\n"));
     }
     if (!printed && exit_code == kExitDone) {
-      WriteAll(
-          STDERR_FILENO,
+      printer_.Say(
           "onefold: the run is done, but its report could not be written to standard output\n");
       exit_code = kExitIncomplete;
     }

@@ -169,4 +169,11 @@ std::string ProgressJson(const ProgressView& view) {
   return OneLine(json);
 }
 
+std::string MessageJson(absl::string_view text) {
+  Json json;
+  json["schema"] = "onefold.message.v1";
+  AddRawText(json, "text", text);
+  return OneLine(json);
+}
+
 }  // namespace onefold

@@ -1,5 +1,5 @@
-// What programs read: `onefold.run.v1` on stdout, `onefold.progress.v1` on stderr. Fields are only
-// ever added. Unknown figures are null, never 0.
+// What programs read: `onefold.run.v1` on stdout, `onefold.progress.v1` and `onefold.message.v1` on
+// stderr. Fields are only ever added. Unknown figures are null, never 0.
 //
 // Everything is one line of ASCII, so nothing in it can steer a terminal. JSON is Unicode and names
 // of files are bytes: where a text is no UTF-8, each wrong byte is U+FFFD in it, and a field of the
@@ -20,6 +20,9 @@ namespace onefold {
 std::string RunJson(const RunSummary& summary);
 
 std::string ProgressJson(const ProgressView& view);
+
+// A line for people, among the objects for programs.
+std::string MessageJson(absl::string_view text);
 
 }  // namespace onefold
 

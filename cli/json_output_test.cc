@@ -141,5 +141,9 @@ TEST(ProgressJsonTest, UnknownIsNull) {
   EXPECT_EQ(later["seconds_left"], 5.0);
 }
 
+TEST(MessageJsonTest, IsOneLine) {
+  EXPECT_EQ(MessageJson("a \"b\""), R"({"schema":"onefold.message.v1","text":"a \"b\""})");
+}
+
 }  // namespace
 }  // namespace onefold

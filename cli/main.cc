@@ -30,7 +30,10 @@ int Print(const std::string& text) {
   return printed ? kExitDone : kExitRefused;
 }
 
+int Version(const Arguments&) { return Print(ProgramVersion()); }
+
 int Dedupe(const Arguments& arguments) {
+  if (arguments == Arguments{"--version"}) return Version({});
   if (WantsHelp(arguments)) return Print(DedupeHelp());
   const absl::StatusOr<DedupeArguments> parsed = ParseDedupe(arguments);
   if (!parsed.ok()) {
@@ -47,8 +50,6 @@ int Help(const Arguments& arguments) {
   const bool of_dedupe = !arguments.empty() && arguments[0] == "dedupe";
   return Print(of_dedupe ? DedupeHelp() : ProgramHelp());
 }
-
-int Version(const Arguments&) { return Print(ProgramVersion()); }
 
 struct Command {
   const char* name;

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/json_output.h"
 
 namespace onefold {
@@ -39,6 +40,12 @@ ProgressPrinter::~ProgressPrinter() { Stop(); }
 
 void ProgressPrinter::Say(absl::string_view text) {
   MutexLock lock(&mutex_);
+  if (options_.style == ProgressStyle::kJson) {
+    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      Write(absl::StrCat(MessageJson(line), "\n"));
+    }
+    return;
+  }
   const std::string line = line_;
   Clear();
   Write(text);

@@ -2,8 +2,8 @@
 //
 //   kLine    one line at the bottom of a terminal, rewritten in place at most four times a second
 //   kPlain   a line when a phase begins and, in long runs, at growing intervals; a dozen in all
-//   kJson    one object a second (onefold.progress.v1)
-//   kNone    nothing
+//   kJson    one object a second (onefold.progress.v1), and one for each line of Say
+//   (onefold.message.v1) kNone    nothing
 //
 // Thread-safe. Everything that goes to the terminal while a run is under way goes through Say, so
 // that no message is overwritten.

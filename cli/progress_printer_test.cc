@@ -52,6 +52,17 @@ TEST_F(ProgressPrinterTest, MessagesGoThroughEvenWhenNothingIsShown) {
   EXPECT_EQ(Stop(), "onefold: warning: x\n");
 }
 
+// A program that reads objects from stderr must not stumble over a warning.
+TEST_F(ProgressPrinterTest, AmongObjectsAMessageIsOne) {
+  Start(ProgressStyle::kJson);
+  printer_->Say("onefold: warning: x\nonefold: /a: gone\n");
+  const std::string text = Stop();
+  EXPECT_THAT(text, HasSubstr(R"({"schema":"onefold.message.v1","text":"onefold: warning: x"})"
+                              "\n"));
+  EXPECT_THAT(text, HasSubstr(R"("text":"onefold: /a: gone"})"
+                              "\n"));
+}
+
 // A live line that overwrites an error hides it (cases.md 137).
 TEST_F(ProgressPrinterTest, AMessageStandsOnALineOfItsOwn) {
   progress_.phase = Progress::Phase::kScanning;

@@ -22,7 +22,11 @@ if(ONEFOLD_FAST_TOOLS)
   find_program(ONEFOLD_MOLD mold)
   mark_as_advanced(ONEFOLD_CCACHE ONEFOLD_MOLD)
   if(ONEFOLD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${ONEFOLD_CCACHE})
+    # Clones of the same sources in different folders share what was compiled; what the sloppiness
+    # allows is what precompiled headers need.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+        CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        ${ONEFOLD_CCACHE})
   endif()
   if(ONEFOLD_MOLD)
     add_link_options(-fuse-ld=mold)
@@ -35,6 +39,10 @@ if(ONEFOLD_SANITIZE STREQUAL "address" OR ONEFOLD_SANITIZE STREQUAL "thread")
 elseif(ONEFOLD_SANITIZE)
   message(FATAL_ERROR "ONEFOLD_SANITIZE is '${ONEFOLD_SANITIZE}'; it may be address, thread or empty")
 endif()
+
+# How the sources of tests are compiled, and the header that they share precompiled. -pthread, because
+# some libraries ask for it and the header fits only what is compiled like it.
+set(ONEFOLD_TEST_COMPILE_OPTIONS -O0 -pthread)
 
 add_library(onefold_warnings INTERFACE)
 target_compile_options(onefold_warnings INTERFACE -Wall -Wextra)
@@ -82,7 +90,7 @@ function(onefold_program name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} onefold_warnings)
 endfunction()
 
-# A GoogleTest program with our main (tests/test_main.cc). Does nothing without
+# A GoogleTest program with our main (tests/main/test_main.cc). Does nothing without
 # BUILD_TESTING. Building the target `onefold_tests` builds all of them.
 #
 # ThreadSanitizer sees races inside Debian's uninstrumented gRPC that are none. In such a build, tests
@@ -97,6 +105,9 @@ function(onefold_test name tier)
   add_executable(${name} ${arg_SRCS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} onefold_test_main onefold_warnings)
+  # Tests are compiled far more often than they run: what they test is optimised, they are not.
+  target_compile_options(${name} PRIVATE ${ONEFOLD_TEST_COMPILE_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM onefold_test_main)
   if(ONEFOLD_SANITIZE STREQUAL "thread")
     _onefold_reaches_grpc(reaches_grpc ${arg_DEPS})
     if(reaches_grpc)

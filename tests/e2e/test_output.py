@@ -172,6 +172,16 @@ class OutputTest(PairsTest):
         requests = [line["dedupe_requests"] for line in lines]
         self.assertEqual(requests, sorted(requests))
 
+    # Also warnings and problems are objects there.
+    def test_json_progress_has_objects_only(self):
+        volume = self.volume_with_pairs(2)
+        run = self.onefold("--progress=json", "--exclude=/does/not/exist", volume.root, "/does/not/exist")
+        self.assertEqual(run.code, 2, run)
+        lines = [json.loads(line) for line in run.stderr.splitlines()]
+        texts = [line["text"] for line in lines if line["schema"] == "onefold.message.v1"]
+        self.assertTrue(any("warning" in text for text in texts), run)
+        self.assertTrue(any("/does/not/exist" in text and "warning" not in text for text in texts), run)
+
     # Standard output closed early (`| head`): no crash, and the work is not lost.
     def test_closed_output(self):
         volume = self.volume_with_pairs(20)
