@@ -30,7 +30,7 @@ FENCES = [
      "the core must run, and be race-checked, without gRPC"),
     (r"CLI/.*", r"cli/\w+\.cc", "13 s to compile"),
     (r"nlohmann/.*", r".*\.cc", "4 s to compile, so in no header"),
-    (r"absl/synchronization/mutex\.h", r"tests/test_main\.cc|cli/.*\.cc|bench/.*",
+    (r"absl/synchronization/mutex\.h", r"tests/main/test_main\.cc|cli/.*\.cc|bench/.*",
      "Debian's aborts on lock orders; use common/mutex.h"),
     (r"mutex|shared_mutex", r"common/mutex\.h", "use common/mutex.h, which clang can check"),
 ]
@@ -39,7 +39,7 @@ FORBIDDEN_CODE = [
     (r"\bthrow\b|\btry\s*\{", r"cli/.*|tests/.*", "exceptions are not used"),
     (r"\bForTesting\b|ForTesting\(|\bFRIEND_TEST\b", r"", "inject what a test must reach"),
     (r"\busing namespace\b(?! std::(string_view_)?literals| std::chrono_literals)", r"", "spell the name out"),
-    (r"\babsl::Mutex\b", r"tests/test_main\.cc|cli/.*\.cc", "use common/mutex.h"),
+    (r"\babsl::Mutex\b", r"tests/main/test_main\.cc|cli/.*\.cc", "use common/mutex.h"),
 ]
 # The same for every text file, comments included. Written so that this file does not find itself.
 FORBIDDEN_TEXT = [
