@@ -86,6 +86,11 @@ def why_no_volumes():
     return None
 
 
+def new_folder():
+    place = os.environ.get("TMPDIR", "/var/tmp")  # /tmp may be in memory
+    return tempfile.mkdtemp(prefix="onefold-test-", dir=place)
+
+
 class OnefoldTest(unittest.TestCase):
     """Gives volumes, mounts and state directories to a test and takes them back.
 
@@ -96,14 +101,21 @@ class OnefoldTest(unittest.TestCase):
     _kept = False
 
     @classmethod
+    def class_folder(cls):
+        """A folder for what all tests of the class begin with."""
+        if "_class_folder" not in cls.__dict__:
+            cls._class_folder = new_folder()
+            cls.addClassCleanup(shutil.rmtree, cls._class_folder)
+        return cls._class_folder
+
+    @classmethod
     def setUpClass(cls):
         reason = why_no_volumes()
         if reason:
             raise unittest.SkipTest(reason)
 
     def setUp(self):
-        place = os.environ.get("TMPDIR", "/var/tmp")  # /tmp may be in memory
-        self.folder = tempfile.mkdtemp(prefix="onefold-test-", dir=place)
+        self.folder = new_folder()
         self.state = os.path.join(self.folder, "state")
         self._undo = []  # called last to first at the end
 
@@ -131,6 +143,16 @@ class OnefoldTest(unittest.TestCase):
     def volume(self, **options):
         volume = Volume(self.folder, **options)
         self._undo.append(volume.close)
+        return volume
+
+    def copy_of(self, master):
+        """A volume that is a copy of the image `master`, with an empty state. Copies have the same id:
+        only one can be mounted at a time."""
+        image = os.path.join(self.folder, "copy.img")
+        command("cp", "--sparse=always", master, image)
+        volume = Volume(self.folder, image=image)
+        self._undo.append(volume.close)
+        shutil.rmtree(self.state, ignore_errors=True)
         return volume
 
     def mount(self, source, target, *options):

@@ -7,7 +7,6 @@ The points come from ONEFOLD_SEED, which is printed.
 import os
 import pathlib
 import random
-import shutil
 import signal
 import sys
 import time
@@ -16,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
 from manifest import differences, manifest
-from volume import KIB, MIB, Volume, command, pattern
+from volume import KIB, MIB, command, pattern
 
 
 class KillTest(case.OnefoldTest):
@@ -45,11 +44,16 @@ class KillTest(case.OnefoldTest):
     def master(self):
         """The image all rounds start from, what an undisturbed run makes of it, and how long one
         takes."""
+        if "_master" not in type(self).__dict__:
+            type(self)._master = self.make_master()
+        return self._master
+
+    def make_master(self):
         volume = self.volume(size="512M", mkfs=["-m", "single"])
         self.fill(volume)
         before = manifest(volume.root)
         volume.unmount()
-        master = os.path.join(self.folder, "master.img")
+        master = os.path.join(self.class_folder(), "master.img")
         command("cp", "--sparse=always", volume.image, master)
         volume.mount()
         command("sysctl", "-q", "vm.drop_caches=3", check=False)
@@ -57,14 +61,6 @@ class KillTest(case.OnefoldTest):
         used = volume.used_data()
         volume.unmount()  # the copies have the same id: only one of them can be mounted
         return master, before, used, run.seconds
-
-    def copy_of(self, master):
-        image = os.path.join(self.folder, "copy.img")
-        command("cp", "--sparse=always", master, image)
-        volume = Volume(self.folder, image=image)
-        self._undo.append(volume.close)
-        shutil.rmtree(self.state, ignore_errors=True)
-        return volume
 
     def kill_after(self, seconds, *arguments):
         process = self.start(*arguments)

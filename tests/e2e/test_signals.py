@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
 from manifest import differences, manifest
-from volume import KIB, command, pattern
+from volume import KIB, Volume, command, pattern
 
 PAIRS = 10_000
 SIZE = 8 * KIB
@@ -22,14 +22,24 @@ SOON_SECONDS = 4.0 * case.SLOWNESS
 
 class StopTest(case.OnefoldTest):
 
+    @classmethod
+    def setUpClass(cls):
+        """Writes once what all tests begin with: enough work for some seconds."""
+        super().setUpClass()
+        volume = Volume(cls.class_folder(), size="1G")
+        try:
+            for number in range(PAIRS):
+                data = pattern(number, SIZE)
+                for name in ("a", "b"):
+                    volume.write(f"{name}/{number % 100}/{number}", data)
+            volume.unmount()
+            cls.master = os.path.join(cls.class_folder(), "master.img")
+            os.rename(volume.image, cls.master)
+        finally:
+            volume.close()
+
     def volume_with_work(self):
-        """Enough for some seconds."""
-        volume = self.volume(size="1G")
-        for number in range(PAIRS):
-            data = pattern(number, SIZE)
-            for name in ("a", "b"):
-                volume.write(f"{name}/{number % 100}/{number}", data)
-        volume.sync()
+        volume = self.copy_of(self.master)
         command("sysctl", "-q", "vm.drop_caches=3", check=False)
         return volume
 
