@@ -123,12 +123,16 @@ class StopTest(case.OnefoldTest):
         for name in ("a", "b"):
             volume.write(f"{name}/large", pattern(PAIRS + 1, 8192 * KIB), sync=True)
         used = volume.used_data()
-        process = self.start("--json", "--threads=1", "--max-time=1s", volume.root)
-        run = self.finish(process)
-        self.assertEqual((run.code, run.report["outcome"]), (0, "time_limit"), run)
-        self.assertLess(run.seconds, 1 + SOON_SECONDS, run)
-        freed = used - volume.used_data()
-        self.assertEqual(run.totals["bytes_freed"], freed, run)
+        freed = 0
+        for _ in range(10):  # on a slow machine a second may be over before anything was shared
+            process = self.start("--json", "--threads=1", "--max-time=1s", volume.root)
+            run = self.finish(process)
+            self.assertEqual((run.code, run.report["outcome"]), (0, "time_limit"), run)
+            self.assertLess(run.seconds, 1 + SOON_SECONDS, run)
+            freed = used - volume.used_data()
+            self.assertEqual(run.totals["bytes_freed"], freed, run)
+            if freed > 0:
+                break
         self.assertTrue(volume.same_place("a/large", "b/large"), "the largest comes first")
         self.dedupe(volume, frees=PAIRS * SIZE + 8192 * KIB - freed)
 
