@@ -49,8 +49,8 @@ struct Circumstances {
 };
 
 // Queues outcomes again that depend on what has changed since they were recorded: all of them when
-// the scope did, pinned ones when the set of subvolumes did, and when a run
-// begins those that flags of files hold.
+// the scope did, pinned ones when the set of subvolumes did, and when a run begins those that flags
+// of files hold.
 absl::Status Reconsider(const OrderedStore& store, Volume& volume, uint64_t incarnation,
                         const Circumstances& now);
 

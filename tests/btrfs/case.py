@@ -150,10 +150,8 @@ class OnefoldTest(unittest.TestCase):
         only one can be mounted at a time."""
         image = os.path.join(self.folder, "copy.img")
         command("cp", "--sparse=always", master, image)
-        volume = Volume(self.folder, image=image)
-        self._undo.append(volume.close)
         shutil.rmtree(self.state, ignore_errors=True)
-        return volume
+        return self.volume(image=image)
 
     def mount(self, source, target, *options):
         """Mounts something further; undone at the end."""
