@@ -1,0 +1,23 @@
+// Caller of a gRPC call.
+
+#ifndef ONEFOLD_COORDINATOR_IDENTITY_GRPC_CALLER_H_
+#define ONEFOLD_COORDINATOR_IDENTITY_GRPC_CALLER_H_
+
+#include <grpcpp/server_context.h>
+
+#include "absl/status/statusor.h"
+#include "coordinator/identity/caller.h"
+
+namespace onefold {
+
+// Who calls, from the connection's certificate. Without TLS: kLocal, with the role admin.
+//
+// Whether the method is allowed and the certificate still valid was decided before (grpc_door.h);
+// services ask this to know for whom they work.
+//
+// UNAUTHENTICATED: a certificate of our authority that names neither a host nor a user.
+absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context);
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_COORDINATOR_IDENTITY_GRPC_CALLER_H_
