@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/identity/openssl.h"
 #include "common/identity/random.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr absl::Duration kBackdated = absl::Hours(24);
 constexpr size_t kSerialBytes = 16;
 constexpr size_t kDnsNameBytesMax = 253;
+constexpr size_t kServerNamesMax = 60;  // certificates are read with at most 64
 constexpr char kOrganization[] = "onefold";
 
 struct Extension {
@@ -107,10 +110,17 @@ std::vector<Extension> LeafExtensions(const char* usage) {
           {NID_authority_key_identifier, "keyid"}};
 }
 
-bool IsAddress(const std::string& text) {
-  unsigned char ignored[sizeof(in6_addr)];
-  return inet_pton(AF_INET, text.c_str(), ignored) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), ignored) == 1;
+// As inet_ntop(3) writes it; nullopt unless it is an address.
+std::optional<std::string> CanonicalAddress(const std::string& text) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    unsigned char bytes[sizeof(in6_addr)];
+    char canonical[INET6_ADDRSTRLEN] = "";
+    if (inet_pton(family, text.c_str(), bytes) == 1 &&
+        inet_ntop(family, bytes, canonical, sizeof(canonical)) != nullptr) {
+      return canonical;
+    }
+  }
+  return std::nullopt;
 }
 
 // Strict, as the names become part of a list in text.
@@ -121,17 +131,12 @@ bool IsDnsName(absl::string_view text) {
          });
 }
 
-std::string SubjectNames(const std::vector<std::string>& names) {
-  std::string text = absl::StrCat("DNS:", kServerName);
+std::string SubjectNamesText(const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
   for (const std::string& name : names) {
-    if (name == kServerName) continue;
-    if (IsAddress(name)) {
-      absl::StrAppend(&text, ",IP:", name);
-    } else if (IsDnsName(name)) {
-      absl::StrAppend(&text, ",DNS:", name);
-    }
+    parts.push_back(absl::StrCat(CanonicalAddress(name) ? "IP:" : "DNS:", name));
   }
-  return text;
+  return absl::StrJoin(parts, ",");
 }
 
 Draft LeafDraft(const KeyAndCertificate& authority, EVP_PKEY* key, const char* usage,
@@ -143,6 +148,19 @@ Draft LeafDraft(const KeyAndCertificate& authority, EVP_PKEY* key, const char* u
 }
 
 }  // namespace
+
+std::vector<std::string> ServerNames(const std::vector<std::string>& names) {
+  std::vector<std::string> all = {kServerName};
+  for (const std::string& name : names) {
+    const std::optional<std::string> address = CanonicalAddress(name);
+    if (!address && !IsDnsName(name)) continue;
+    std::string canonical = address.value_or(absl::AsciiStrToLower(name));
+    if (all.size() < kServerNamesMax && std::find(all.begin(), all.end(), canonical) == all.end()) {
+      all.push_back(std::move(canonical));
+    }
+  }
+  return all;
+}
 
 absl::StatusOr<KeyAndCertificate> MakeAuthority(absl::string_view name, absl::Duration lifetime,
                                                 absl::Time now) {
@@ -172,7 +190,7 @@ absl::StatusOr<KeyAndCertificate> MakeServerCertificate(const KeyAndCertificate&
   ASSIGN_OR_RETURN(PrivateKey key, PrivateKey::Generate());
   Draft draft = LeafDraft(authority, key.get(), "serverAuth", lifetime, now);
   draft.common_name = kServerName;
-  draft.extensions.push_back({NID_subject_alt_name, SubjectNames(names)});
+  draft.extensions.push_back({NID_subject_alt_name, SubjectNamesText(ServerNames(names))});
   ASSIGN_OR_RETURN(Certificate certificate,
                    Sign(draft, authority.certificate.get(), authority.key.get()));
   return KeyAndCertificate{std::move(key), std::move(certificate)};

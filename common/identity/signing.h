@@ -44,8 +44,11 @@ absl::StatusOr<KeyAndCertificate> MakeAuthority(absl::string_view name, absl::Du
 absl::StatusOr<Certificate> CrossSign(const KeyAndCertificate& authority, const Certificate& next,
                                       absl::Time now);
 
-// The lifetime is cut to that of the authority. `names`: DNS names and IP addresses, beside
-// kServerName; what is neither is left out.
+// kServerName and those of `names` that are DNS names or IP addresses, each once, in one spelling:
+// what MakeServerCertificate makes of them.
+std::vector<std::string> ServerNames(const std::vector<std::string>& names);
+
+// The lifetime is cut to that of the authority. `names`: see ServerNames.
 absl::StatusOr<KeyAndCertificate> MakeServerCertificate(const KeyAndCertificate& authority,
                                                         const std::vector<std::string>& names,
                                                         absl::Duration lifetime, absl::Time now);

@@ -73,10 +73,10 @@ TEST_F(SigningTest, HostIsNoServerAndServerNoHost) {
 }
 
 TEST_F(SigningTest, ServerNames) {
-  const auto server = MakeServerCertificate(
-      authority_,
-      {"nas.example", "192.0.2.7", "fd00::1", "localhost", "bad name", "a,DNS:evil", ""}, kYear,
-      kNow);
+  const auto server = MakeServerCertificate(authority_,
+                                            {"nas.example", "192.0.2.7", "fd00:0::1", "LocalHost",
+                                             "localhost", "bad name", "a,DNS:evil", ""},
+                                            kYear, kNow);
   ASSERT_THAT(server, IsOk());
   EXPECT_THAT(
       server->certificate.subject_names(),
@@ -129,6 +129,8 @@ TEST_F(SigningTest, OldTrustReachesTheNewAuthority) {
   const KeyAndCertificate server = *MakeServerCertificate(next, {}, kYear, kNow);
   EXPECT_TRUE(
       Verifies(server.certificate, authority_.certificate, X509_PURPOSE_SSL_SERVER, {*bridge}));
+  EXPECT_TRUE(Verifies(server.certificate, authority_.certificate, X509_PURPOSE_SSL_SERVER,
+                       {*bridge, next.certificate}));
   EXPECT_TRUE(Verifies(server.certificate, next.certificate, X509_PURPOSE_SSL_SERVER, {*bridge}));
   EXPECT_FALSE(Verifies(server.certificate, authority_.certificate, X509_PURPOSE_SSL_SERVER));
 }

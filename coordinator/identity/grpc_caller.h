@@ -3,7 +3,10 @@
 #ifndef ONEFOLD_COORDINATOR_IDENTITY_GRPC_CALLER_H_
 #define ONEFOLD_COORDINATOR_IDENTITY_GRPC_CALLER_H_
 
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
+
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "coordinator/identity/caller.h"
@@ -17,6 +20,14 @@ namespace onefold {
 //
 // UNAUTHENTICATED: a certificate of our authority that names neither a host nor a user.
 absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context);
+
+struct ProvenCaller {
+  Caller caller;
+  std::string serial;  // of the certificate; empty if there was none
+};
+
+// The same, with what is needed to look for revocations. `connection` may be null: no TLS.
+absl::StatusOr<ProvenCaller> ProvenCallerOf(const grpc::AuthContext* connection);
 
 }  // namespace onefold
 
