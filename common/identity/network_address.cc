@@ -31,9 +31,7 @@ bool IsHost(absl::string_view text, bool in_brackets) {
          });
 }
 
-}  // namespace
-
-absl::StatusOr<HostAndPort> ParseHostAndPort(absl::string_view address) {
+absl::StatusOr<HostAndPort> Parse(absl::string_view address, int port_min) {
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos) return Malformed(address);
   absl::string_view host = address.substr(0, colon);
@@ -44,10 +42,17 @@ absl::StatusOr<HostAndPort> ParseHostAndPort(absl::string_view address) {
   const bool is_number = !port.empty() && port.size() <= 5 &&
                          std::all_of(port.begin(), port.end(), absl::ascii_isdigit) &&
                          absl::SimpleAtoi(port, &parsed.port);
-  if (!is_number || parsed.port < 1 || parsed.port > kPortMax || !IsHost(host, in_brackets)) {
+  if (!is_number || parsed.port < port_min || parsed.port > kPortMax ||
+      !IsHost(host, in_brackets)) {
     return Malformed(address);
   }
   return parsed;
+}
+
+}  // namespace
+
+absl::StatusOr<HostAndPort> ParseHostAndPort(absl::string_view address) {
+  return Parse(address, /*port_min=*/1);
 }
 
 std::string ToString(const HostAndPort& address) {
@@ -62,7 +67,8 @@ bool IsUnixAddress(absl::string_view address) {
 
 bool PlainTextAllowed(absl::string_view address) {
   if (IsUnixAddress(address)) return true;
-  const absl::StatusOr<HostAndPort> parsed = ParseHostAndPort(address);
+  // Who listens may say 0: any.
+  const absl::StatusOr<HostAndPort> parsed = Parse(address, /*port_min=*/0);
   if (!parsed.ok()) return false;
   if (absl::EqualsIgnoreCase(parsed->host, "localhost")) return true;
   in_addr four = {};

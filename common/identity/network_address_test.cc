@@ -34,8 +34,9 @@ TEST(NetworkAddressTest, NonsenseIsRefused) {
 }
 
 TEST(NetworkAddressTest, PlainTextStaysOnTheMachine) {
-  for (const char* text : {"unix:/run/onefold.sock", "unix-abstract:onefold", "127.0.0.1:7171",
-                           "127.8.9.1:1", "[::1]:7171", "localhost:7171", "LocalHost:1"}) {
+  for (const char* text :
+       {"unix:/run/onefold.sock", "unix-abstract:onefold", "127.0.0.1:7171", "127.8.9.1:1",
+        "127.0.0.1:0", "[::1]:7171", "localhost:7171", "LocalHost:1"}) {
     EXPECT_TRUE(PlainTextAllowed(text)) << text;
   }
   for (const char* text : {"0.0.0.0:7171", "[::]:7171", "192.168.0.2:7171", "localhost.example:1",

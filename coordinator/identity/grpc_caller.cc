@@ -12,8 +12,8 @@
 namespace onefold {
 
 absl::StatusOr<ProvenCaller> ProvenCallerOf(const grpc::AuthContext* connection) {
-  const ProvenCaller local = {
-      .caller = {.kind = Caller::Kind::kLocal, .id = "", .role = Role::kAdmin}, .serial = ""};
+  ProvenCaller local;
+  local.caller = {.kind = Caller::Kind::kLocal, .id = "", .role = Role::kAdmin};
   if (connection == nullptr) return local;
   const std::vector<grpc::string_ref> security =
       connection->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
@@ -27,7 +27,9 @@ absl::StatusOr<ProvenCaller> ProvenCallerOf(const grpc::AuthContext* connection)
       identity::Certificate::FromPem(absl::string_view(pem[0].data(), pem[0].size()));
   if (!certificate.ok()) return absl::UnauthenticatedError(certificate.status().message());
   ASSIGN_OR_RETURN(Caller caller, CallerOf(*certificate));
-  return ProvenCaller{.caller = std::move(caller), .serial = certificate->serial()};
+  return ProvenCaller{.caller = std::move(caller),
+                      .serial = certificate->serial(),
+                      .expire_time = certificate->not_after()};
 }
 
 absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "coordinator/identity/caller.h"
 
 namespace onefold {
@@ -23,10 +24,12 @@ absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context);
 
 struct ProvenCaller {
   Caller caller;
-  std::string serial;  // of the certificate; empty if there was none
+  // Of the certificate; without one: empty, and never.
+  std::string serial;
+  absl::Time expire_time = absl::InfiniteFuture();
 };
 
-// The same, with what is needed to look for revocations. `connection` may be null: no TLS.
+// The same, with what the door looks at. `connection` may be null: no TLS.
 absl::StatusOr<ProvenCaller> ProvenCallerOf(const grpc::AuthContext* connection);
 
 }  // namespace onefold
