@@ -13,7 +13,8 @@ namespace {
 
 // A host of containers mounts one filesystem hundreds of times; people look at a few.
 constexpr int kMountPathsMax = 16;
-constexpr int kAllowedRootsMax = 256;
+constexpr int kAllowedRootsMax = 64;
+constexpr size_t kVolumesMax = 256;
 
 std::string Text(const std::string& bytes) { return IsUtf8(bytes) ? bytes : Escape(bytes); }
 
@@ -108,6 +109,10 @@ HostInventory TakeInventory(const MountTable& mounts, const std::vector<std::str
           "another filesystem with this uuid is mounted at ", Escape(filesystem.mounts[0]->point),
           ": unmount one of them, or give the copy another uuid (btrfstune -u)"));
       continue;
+    }
+    if (inventory.volumes.size() == kVolumesMax) {
+      inventory.problems.push_back("there are more filesystems than one host may report");
+      break;
     }
     v1::MountedVolume volume = Describe(filesystem, facts);
     NoteAllowed(allowed, filesystem.uuid, volume);

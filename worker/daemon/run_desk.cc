@@ -50,6 +50,7 @@ struct RunDesk::Entry {
   v1::RunOrder order;    // as told last
   v1::RunStatus status;  // as of the end of the last part
   bool figures_unknown = false;
+  bool taken_back = false;  // not told of
   Wish wish = Wish::kNothing;
   std::optional<absl::Duration> deadline;  // of the window
   absl::Duration not_before = absl::ZeroDuration();
@@ -87,6 +88,7 @@ absl::Status RunDesk::Load() {
     entry.order = std::move(*run.mutable_order());
     entry.status = std::move(*run.mutable_status());
     entry.figures_unknown = run.figures_unknown();
+    entry.taken_back = run.taken_back();
     if (run.working()) {
       entry.figures_unknown = true;
       ForgetFigures(*entry.status.mutable_figures());
@@ -101,59 +103,88 @@ absl::Status RunDesk::Load() {
   return absl::OkStatus();
 }
 
-absl::Status RunDesk::Take(const v1::RunOrder& order, absl::Duration asked_at) {
-  if (order.run_id().empty() || order.run_id().size() > kRunIdBytesMax ||
-      order.volume_uuid().size() != kVolumeUuidBytes) {
-    return absl::InvalidArgumentError("an order without a run or a volume");
+absl::StatusOr<RunDesk::Entry*> RunDesk::Find(const v1::RunOrder& order) {
+  if (!v1::RunOrder::Action_IsValid(order.action()) ||
+      order.action() == v1::RunOrder::ACTION_UNSPECIFIED) {
+    return absl::InvalidArgumentError("an order without an action");
   }
+  if (order.run_id().empty() || order.run_id().size() > kRunIdBytesMax) {
+    return absl::InvalidArgumentError("an order without a run");
+  }
+  const auto found = entries_.find(order.run_id());
+  if (found != entries_.end()) {
+    if (!order.volume_uuid().empty() && order.volume_uuid() != found->second.order.volume_uuid()) {
+      return absl::InvalidArgumentError("a run does not change its volume");
+    }
+    return &found->second;
+  }
+  if (order.action() == v1::RunOrder::ACTION_FORGET) return nullptr;
+  if (order.volume_uuid().size() != kVolumeUuidBytes) {
+    return absl::InvalidArgumentError("an order without a volume");
+  }
+  if (entries_.size() >= options_.runs_max) {
+    return absl::ResourceExhaustedError("too many runs are ordered");
+  }
+  Entry& entry = entries_[order.run_id()];
+  entry.order = order;
+  entry.status.set_run_id(order.run_id());
+  entry.status.set_attempt(order.attempt());
+  return &entry;
+}
+
+absl::Status RunDesk::Take(const v1::RunOrder& order, absl::Duration asked_at) {
   {
     MutexLock lock(&mutex_);
     if (stopping_) return absl::OkStatus();
-    auto found = entries_.find(order.run_id());
-    const bool is_new = found == entries_.end();
-    if (is_new) {
-      if (order.action() == v1::RunOrder::ACTION_FORGET) return absl::OkStatus();
-      if (entries_.size() >= options_.runs_max) {
-        return absl::ResourceExhaustedError("too many runs are ordered");
-      }
-      found = entries_.emplace(order.run_id(), Entry{}).first;
-      found->second.status.set_run_id(order.run_id());
-    }
-    Entry& entry = found->second;
-    if (!is_new && entry.order.volume_uuid() != order.volume_uuid()) {
-      return absl::InvalidArgumentError("a run does not change its volume");
-    }
-    const auto take = [&](Wish wish) {
-      entry.wish = wish;
-      if (!is_new) return;
-      entry.order = order;
-      Remember(entry);
-    };
-    switch (order.action()) {
-      case v1::RunOrder::ACTION_RUN:
-        if (entry.wish != Wish::kForget && !HasEnded(entry.status.state())) {
-          entry.deadline = order.has_time_left()
-                               ? std::optional(asked_at + FromProto(order.time_left()))
-                               : std::nullopt;
-          take(Wish::kRun);
-          entry.order = order;
-          if (entry.working()) entry.ticket->SetThrottle(order.throttle());
-        }
-        break;
-      case v1::RunOrder::ACTION_PAUSE:
-        if (entry.wish != Wish::kForget) take(Wish::kPause);
-        break;
-      case v1::RunOrder::ACTION_CANCEL:
-        if (entry.wish != Wish::kForget) take(Wish::kCancel);
-        break;
-      case v1::RunOrder::ACTION_FORGET: take(Wish::kForget); break;
-      default:
-        if (is_new) entries_.erase(found);
-        return absl::InvalidArgumentError("an order without an action");
-    }
+    ASSIGN_OR_RETURN(Entry* const entry, Find(order));
+    if (entry == nullptr) return absl::OkStatus();
+    Obey(order, asked_at, *entry);
+    DropTakenBack();
   }
   changed_();
   return absl::OkStatus();
+}
+
+void RunDesk::Obey(const v1::RunOrder& order, absl::Duration asked_at, Entry& entry) {
+  if (entry.wish == Wish::kForget) return;
+  if (order.attempt() != 0 && order.attempt() < entry.status.attempt()) return;  // late
+  switch (order.action()) {
+    case v1::RunOrder::ACTION_RUN:
+      if (HasEnded(entry.status.state())) return;
+      entry.wish = Wish::kRun;
+      entry.order = order;
+      entry.status.set_attempt(order.attempt());
+      entry.taken_back = false;
+      entry.deadline = order.has_time_left()
+                           ? std::optional(asked_at + FromProto(order.time_left()))
+                           : std::nullopt;
+      if (entry.working()) entry.ticket->SetThrottle(order.throttle());
+      return;
+    case v1::RunOrder::ACTION_PAUSE: entry.wish = Wish::kPause; return;
+    case v1::RunOrder::ACTION_CANCEL: entry.wish = Wish::kCancel; return;
+    case v1::RunOrder::ACTION_FORGET:
+      if (!entry.working() && entry.status.state() == v1::RUN_STATE_WAITING) {
+        entry.wish = Wish::kNothing;
+        entry.taken_back = true;
+        Remember(entry);
+      } else {
+        entry.wish = Wish::kForget;
+      }
+      return;
+    default: return;
+  }
+}
+
+void RunDesk::DropTakenBack() {
+  // Identities that come later are larger: the smallest is the oldest.
+  size_t count = 0;
+  for (const auto& [id, entry] : entries_) count += entry.taken_back ? 1 : 0;
+  for (auto it = entries_.begin(); count > options_.taken_back_max; ++it) {
+    if (!it->second.taken_back) continue;
+    it->second.taken_back = false;
+    it->second.wish = Wish::kForget;  // with the next tick
+    --count;
+  }
 }
 
 bool RunDesk::MayStart(const Entry& entry, absl::Duration now) const {
@@ -280,11 +311,12 @@ void RunDesk::Conclude(Entry& entry, const Runner::End& end, const VolumeReport&
   if (entry.wish == Wish::kCancel || entry.wish == Wish::kForget) {
     become(v1::RUN_STATE_CANCELLED, "");
   } else if (stopping_) {
-    become(v1::RUN_STATE_WAITING, "the worker was stopped; goes on");
+    become(v1::RUN_STATE_WAITING, "the worker was stopped; goes on when it is back");
   } else if (entry.wish == Wish::kPause) {
     become(v1::RUN_STATE_PAUSED, "");
   } else if (!lost_lease.empty()) {
-    entry.not_before = clock_.Monotonic() + options_.retry_pause;
+    // Whether it goes on, and where, is the coordinator's to say.
+    entry.wish = Wish::kNothing;
     become(v1::RUN_STATE_WAITING, lost_lease);
   } else if (stopped == StopSignal::Reason::kTimeLimit) {
     // Goes on when it is told to: in the next window.
@@ -307,7 +339,8 @@ void RunDesk::Conclude(Entry& entry, const Runner::End& end, const VolumeReport&
     entry.not_before =
         clock_.Monotonic() +
         std::min(options_.retry_pause * (int64_t{1} << doublings), options_.retry_pause_max);
-    become(v1::RUN_STATE_WAITING, absl::StrCat("tried again later: ", end.status.message()));
+    // It keeps its slot: giving it back would only have it ordered anew at once.
+    become(v1::RUN_STATE_RUNNING, absl::StrCat("tried again soon: ", end.status.message()));
   } else {
     // What was done before counts; what failed is named.
     v1::RunProblem& problem = *status.add_problems();
@@ -325,19 +358,19 @@ void RunDesk::Remember(const Entry& entry) {
   *run.mutable_status() = entry.status;
   run.set_working(entry.working());
   run.set_figures_unknown(entry.figures_unknown);
+  run.set_taken_back(entry.taken_back);
   // A full disk is no reason not to work: what is lost is only this worker's memory of it.
   journal_.Write(run).IgnoreError();
 }
 
-v1::RunStatus RunDesk::StatusOf(Entry& entry, absl::Duration now) {
+v1::RunStatus RunDesk::StatusOf(Entry& entry, absl::Duration now) const {
   v1::RunStatus status = entry.status;
   if (entry.working()) {
     status.set_state(v1::RUN_STATE_RUNNING);
     AddLive(entry.ticket->progress(), entry.figures_unknown, status);
     status.set_throttled_by(WireText(entry.ticket->throttled_by()));
     ToProto(FromProto(status.elapsed()) + now - entry.started_at, *status.mutable_elapsed());
-  } else if (!stopping_ && entry.wish == Wish::kRun && !HasEnded(status.state()) &&
-             now >= entry.not_before) {
+  } else if (!stopping_ && entry.wish == Wish::kRun && !HasEnded(status.state())) {
     status.set_state(v1::RUN_STATE_RUNNING);
     if (status.message().empty()) status.set_message("waits for another run of this host");
   } else if (status.state() == v1::RUN_STATE_UNSPECIFIED) {
@@ -350,7 +383,9 @@ std::vector<v1::RunStatus> RunDesk::Statuses() {
   const absl::Duration now = clock_.Monotonic();
   std::vector<v1::RunStatus> statuses;
   MutexLock lock(&mutex_);
-  for (auto& [id, entry] : entries_) statuses.push_back(StatusOf(entry, now));
+  for (auto& [id, entry] : entries_) {
+    if (!entry.taken_back) statuses.push_back(StatusOf(entry, now));
+  }
   return statuses;
 }
 

@@ -6,7 +6,10 @@
 // worker is restarted. After each part it is remembered on disk, so that a worker that was killed
 // knows what it was doing; what a killed part had done is not known and reported so.
 //
-// Orders may come twice, late or out of order: each says what is wanted now, and the last one wins.
+// Orders may come twice or late: each says what is wanted now, and the last one wins, but for those
+// that belong to an earlier attempt. A run that is WAITING has given its slot back; the coordinator
+// forgets that attempt and, when it is the run's turn again, orders the next. What was done before
+// is remembered until then.
 //
 // Thread-safe. Nothing here blocks for long but Stop().
 
@@ -53,7 +56,9 @@ class RunDesk {
   struct Options {
     int runs_at_once = 2;
     // Runs that are known at a time; further orders are not taken.
-    size_t runs_max = 1024;
+    size_t runs_max = 1000;
+    // Runs that were taken back and may come again.
+    size_t taken_back_max = 100;
     // After an error that may pass: twice as long each time, up to the longest.
     absl::Duration retry_pause = absl::Seconds(5);
     absl::Duration retry_pause_max = absl::Minutes(10);
@@ -103,8 +108,14 @@ class RunDesk {
   // Of a run that nobody works on: what the last order makes of it.
   void Settle(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayStart(const Entry& entry, absl::Duration now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes room when too many runs were taken back.
+  void DropTakenBack() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Entry*> Find(const v1::RunOrder& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Obey(const v1::RunOrder& order, absl::Duration asked_at, Entry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  v1::RunStatus StatusOf(Entry& entry, absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  v1::RunStatus StatusOf(Entry& entry, absl::Duration now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
   Clock& clock_;

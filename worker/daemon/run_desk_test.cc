@@ -201,6 +201,9 @@ TEST_F(RunDeskTest, Cancelled) {
   AwaitIdle();
   EXPECT_EQ(Status("a").state(), v1::RUN_STATE_CANCELLED);
   EXPECT_EQ(Status("a").figures().bytes_freed(), 100);
+  v1::RunOrder nameless = Order("a", kCancel);
+  nameless.clear_volume_uuid();
+  Tell(nameless);
   Tell("unknown", kCancel);
   EXPECT_EQ(Status("unknown").state(), v1::RUN_STATE_CANCELLED);
   EXPECT_FALSE(Status("unknown").figures().has_bytes_freed());
@@ -260,7 +263,51 @@ TEST_F(RunDeskTest, TheLastOrderCounts) {
   EXPECT_EQ(desk_->working_count(), 1);
 }
 
-TEST_F(RunDeskTest, WithoutALeaseItWaitsAndGoesOn) {
+// The coordinator takes it back and orders it again: its figures are those of both attempts.
+TEST_F(RunDeskTest, TakenBackAndOrderedAgain) {
+  v1::RunOrder order = Order("a", kRun);
+  order.set_attempt(1);
+  order.mutable_time_left()->set_seconds(10);
+  Tell(order);
+  runner_.WaitUntilWorking(1);
+  EXPECT_EQ(Status("a").attempt(), 1);
+  clock_.Advance(absl::Seconds(10));
+  desk_->Tick();
+  AwaitIdle();
+  EXPECT_EQ(Status("a").state(), v1::RUN_STATE_WAITING);
+  order.set_action(kForget);
+  Tell(order);
+  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  Restart();
+  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  order.set_action(kRun);
+  order.set_attempt(2);
+  Tell(order);
+  runner_.WaitUntilWorking(1);
+  order.set_action(kPause);
+  order.set_attempt(1);
+  Tell(order);  // late
+  EXPECT_EQ(Status("a").attempt(), 2);
+  runner_.Finish();
+  AwaitIdle();
+  EXPECT_EQ(Status("a").state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(Status("a").figures().bytes_freed(), 200);
+}
+
+TEST_F(RunDeskTest, WhatWasTakenBackIsNotKeptForEver) {
+  for (int i = 0; i < 300; ++i) {
+    v1::RunOrder order = Order(std::to_string(1000 + i), kRun);
+    order.mutable_time_left()->set_seconds(0);
+    Tell(order);
+    order.set_action(kForget);
+    Tell(order);
+  }
+  desk_->Tick();
+  EXPECT_THAT(journal_.runs, SizeIs(100));
+  EXPECT_EQ(journal_.runs.begin()->first, "1200");
+}
+
+TEST_F(RunDeskTest, WithoutALeaseItWaitsToBeToldAgain) {
   Tell("a", kRun);
   runner_.WaitUntilWorking(1);
   runner_.LoseLeases();
@@ -268,8 +315,10 @@ TEST_F(RunDeskTest, WithoutALeaseItWaitsAndGoesOn) {
   EXPECT_EQ(Status("a").state(), v1::RUN_STATE_WAITING);
   EXPECT_THAT(Status("a").message(), HasSubstr("lease"));
   runner_.GoOnWorking();
-  clock_.Advance(absl::Seconds(5));
+  clock_.Advance(absl::Hours(5));
   desk_->Tick();
+  EXPECT_EQ(runner_.parts_of("a"), 1);
+  Tell("a", kRun);
   runner_.WaitUntilWorking(1);
   EXPECT_EQ(runner_.parts_of("a"), 2);
 }
@@ -281,7 +330,8 @@ TEST_F(RunDeskTest, ErrorsThatPassAreTriedAgainMoreAndMoreSeldom) {
   const absl::Duration day = clock_.Monotonic() + absl::Hours(24);
   while (clock_.Monotonic() < day) {
     AwaitIdle();
-    EXPECT_EQ(Status("a").state(), v1::RUN_STATE_WAITING);
+    EXPECT_EQ(Status("a").state(), v1::RUN_STATE_RUNNING);
+    EXPECT_THAT(Status("a").message(), HasSubstr("down"));
     const absl::Duration next = desk_->Tick();
     if (desk_->working_count() == 0) clock_.Advance(next - clock_.Monotonic());
     desk_->Tick();
@@ -361,7 +411,7 @@ TEST_F(RunDeskTest, OrdersThatAreNotTaken) {
   Tell("a", kPause);
   EXPECT_THAT(desk_->Take(Order("a", kRun, 'w'), clock_.Monotonic()),
               HasCode(absl::StatusCode::kInvalidArgument));
-  for (int i = 1; i < 1024; ++i) Tell(std::to_string(i), kPause);
+  for (int i = 1; i < 1000; ++i) Tell(std::to_string(i), kPause);
   EXPECT_THAT(desk_->Take(Order("one more", kRun), clock_.Monotonic()),
               HasCode(absl::StatusCode::kResourceExhausted));
 }

@@ -10,8 +10,10 @@
 namespace onefold {
 namespace {
 
-constexpr size_t kTextBytesMax = 2048;
-constexpr size_t kPathBytesMax = 65536;
+// What the coordinator takes.
+constexpr size_t kTextBytesMax = 1024;
+constexpr size_t kPathBytesMax = 4096;
+constexpr size_t kProblemBytesMax = 64 << 10;
 
 using Figures = v1::RunFigures;
 
@@ -105,12 +107,16 @@ void AddPart(const VolumeReport& part, bool unknown_before, v1::RunStatus& statu
   for (const auto& [reason, count] : part.counters.skipped) {
     (*figures.mutable_skipped())[reason] += count;
   }
+  size_t bytes = 0;
+  for (const v1::RunProblem& problem : status.problems()) bytes += problem.ByteSizeLong();
   for (const Problem& problem : part.problems) {
     if (status.problems_size() >= static_cast<int>(kProblemsListedMax)) break;
     v1::RunProblem& message = *status.add_problems();
     message.set_reason(WireText(problem.reason));
     message.set_path(problem.path.substr(0, kPathBytesMax));
     message.set_detail(WireText(problem.detail));
+    bytes += message.ByteSizeLong();
+    if (bytes > kProblemBytesMax) break;
   }
   status.set_problem_count(status.problem_count() + part.problems_total);
 }

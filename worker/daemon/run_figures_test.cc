@@ -60,8 +60,8 @@ TEST(RunFiguresTest, LiveFiguresComeOnTopAndFreedIsNotKnownYet) {
 }
 
 TEST(RunFiguresTest, TextsFitTheWire) {
-  const std::string text = WireText(std::string(2047, 'a') + "ü and more");
-  EXPECT_LE(text.size(), 2048u);
+  const std::string text = WireText(std::string(1023, 'a') + "ü and more");
+  EXPECT_LE(text.size(), 1024u);
   EXPECT_TRUE(IsUtf8(text));
   EXPECT_TRUE(IsUtf8(WireText("a\xff")));
 }
