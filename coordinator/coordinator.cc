@@ -8,7 +8,9 @@
 #include "common/status_macros.h"
 #include "coordinator/coordinator_service.h"
 #include "coordinator/lease_office.h"
+#include "coordinator/plan_memory.h"
 #include "coordinator/rocks_store.h"
+#include "coordinator/scan_writer.h"
 #include "coordinator/state_directory.h"
 #include "coordinator/state_keys.h"
 #include "coordinator/volume_book.h"
@@ -16,9 +18,12 @@
 namespace onefold {
 namespace {
 
+using index::kRowsPerRun;
 using index::LeaseOffice;
 using index::OrderedStore;
+using index::PlanMemory;
 using index::RocksBudget;
+using index::ScanWriter;
 using index::VolumeBook;
 
 constexpr char kIndexKind[] = "index";
@@ -28,33 +33,57 @@ constexpr char kStateKind[] = "state";
 constexpr RocksBudget kStateBudget = {
     .block_cache_bytes = 256 << 10, .write_buffer_bytes = 256 << 10, .strict_log = true};
 
+RocksBudget IndexBudget(int64_t memory_bytes) {
+  RocksBudget budget;
+  budget.block_cache_bytes = static_cast<size_t>(memory_bytes) / 4;
+  if (memory_bytes < kFleetMemoryBytes) return budget;
+  budget.write_buffer_bytes = 16 << 20;
+  budget.open_files = 512;
+  budget.large = true;
+  return budget;
+}
+
+size_t RowsPerRun(int64_t memory_bytes) {
+  // See kRowsPerRun: with all that is made of it until it is written, a row takes some 400 bytes.
+  return kRowsPerRun * static_cast<size_t>(memory_bytes / kHostMemoryBytes);
+}
+
+// A sixth of the memory.
+size_t PlanCandidates(int64_t memory_bytes) {
+  return static_cast<size_t>(memory_bytes) / 6 / sizeof(index::Candidate);
+}
+
 // The index with what was read from it.
 struct OpenIndex {
   std::unique_ptr<OrderedStore> store;
   std::unique_ptr<VolumeBook> volumes;
+  std::unique_ptr<ScanWriter> scans;
+  std::unique_ptr<PlanMemory> plan_memory;
 };
 
-absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory) {
+absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory, int64_t memory_bytes) {
   RETURN_IF_ERROR(index::MakeDatabaseDirectory(directory, kIndexKind, index::kIndexFormat));
   OpenIndex opened;
-  ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, RocksBudget()));
+  ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, IndexBudget(memory_bytes)));
   ASSIGN_OR_RETURN(opened.volumes, VolumeBook::Open(*opened.store));
+  opened.scans = std::make_unique<ScanWriter>(*opened.store, RowsPerRun(memory_bytes));
+  opened.plan_memory = std::make_unique<PlanMemory>(PlanCandidates(memory_bytes));
   return opened;
 }
 
 // The index is soft: a damaged one is put aside and built anew by the next scan.
 // `checked`: what looking at its directory told.
-absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory,
+absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory, int64_t memory_bytes,
                                              const absl::Status& checked, Clock& clock,
                                              std::vector<std::string>& warnings) {
   absl::StatusOr<OpenIndex> opened =
-      checked.ok() ? TryOpenIndex(directory) : absl::StatusOr<OpenIndex>(checked);
+      checked.ok() ? TryOpenIndex(directory, memory_bytes) : absl::StatusOr<OpenIndex>(checked);
   if (!absl::IsDataLoss(opened.status())) return opened;
   ASSIGN_OR_RETURN(const std::string aside, index::PutAside(directory, clock.Now()));
   warnings.push_back(absl::StrCat("the index was damaged (", opened.status().message(),
                                   "). It is kept as ", aside,
                                   " and can be deleted; a new one is built by scanning again"));
-  return TryOpenIndex(directory);
+  return TryOpenIndex(directory, memory_bytes);
 }
 
 // `state` is not: nothing can build it again.
@@ -82,7 +111,7 @@ class CoordinatorImpl final : public Coordinator {
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *leases_) {}
+        service_(*index_.store, *index_.volumes, *index_.scans, *index_.plan_memory, *leases_) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -138,8 +167,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
 
   ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));
   std::vector<std::string> warnings;
-  ASSIGN_OR_RETURN(OpenIndex opened,
-                   OpenOrRebuildIndex(index_directory, index_checked, clock, warnings));
+  ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, options.memory_bytes,
+                                                        index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
                                            std::move(leases), std::move(warnings));

@@ -11,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "coordinator/lease_office.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/plan_memory.h"
+#include "coordinator/scan_writer.h"
 #include "coordinator/volume_book.h"
 #include "onefold/v1/coordinator_service.grpc.pb.h"
 
@@ -19,9 +21,14 @@ namespace onefold::index {
 // Thread-safe.
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
-  // All must outlive the service. `index` is the store of `volumes`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
-      : index_(index), volumes_(volumes), leases_(leases) {}
+  // All must outlive the service. `index` is the store of `volumes` and `scans`.
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, ScanWriter& scans,
+                     PlanMemory& plan_memory, LeaseOffice& leases)
+      : index_(index),
+        volumes_(volumes),
+        scans_(scans),
+        plan_memory_(plan_memory),
+        leases_(leases) {}
 
   grpc::Status GetAssignment(grpc::ServerContext* context, const v1::GetAssignmentRequest* request,
                              v1::GetAssignmentResponse* response) override;
@@ -80,6 +87,8 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
 
   OrderedStore& index_;
   VolumeBook& volumes_;
+  ScanWriter& scans_;
+  PlanMemory& plan_memory_;
   LeaseOffice& leases_;
 };
 
