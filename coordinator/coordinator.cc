@@ -8,9 +8,7 @@
 #include "common/status_macros.h"
 #include "coordinator/coordinator_service.h"
 #include "coordinator/lease_office.h"
-#include "coordinator/plan_memory.h"
 #include "coordinator/rocks_store.h"
-#include "coordinator/scan_writer.h"
 #include "coordinator/state_directory.h"
 #include "coordinator/state_keys.h"
 #include "coordinator/volume_book.h"
@@ -18,12 +16,9 @@
 namespace onefold {
 namespace {
 
-using index::kRowsPerRun;
 using index::LeaseOffice;
 using index::OrderedStore;
-using index::PlanMemory;
 using index::RocksBudget;
-using index::ScanWriter;
 using index::VolumeBook;
 
 constexpr char kIndexKind[] = "index";
@@ -43,22 +38,17 @@ RocksBudget IndexBudget(int64_t memory_bytes) {
   return budget;
 }
 
-size_t RowsPerRun(int64_t memory_bytes) {
-  // See kRowsPerRun: with all that is made of it until it is written, a row takes some 400 bytes.
-  return kRowsPerRun * static_cast<size_t>(memory_bytes / kHostMemoryBytes);
-}
-
-// A sixth of the memory.
-size_t PlanCandidates(int64_t memory_bytes) {
-  return static_cast<size_t>(memory_bytes) / 6 / sizeof(index::Candidate);
+index::CoordinatorService::Memory ServiceMemory(int64_t memory_bytes) {
+  return {// With all that is made of it until it is written, a row takes some 400 bytes.
+          .rows_per_run = index::kRowsPerRun * static_cast<size_t>(memory_bytes / kHostMemoryBytes),
+          // A sixth.
+          .plan_candidates = static_cast<size_t>(memory_bytes) / 6 / sizeof(index::Candidate)};
 }
 
 // The index with what was read from it.
 struct OpenIndex {
   std::unique_ptr<OrderedStore> store;
   std::unique_ptr<VolumeBook> volumes;
-  std::unique_ptr<ScanWriter> scans;
-  std::unique_ptr<PlanMemory> plan_memory;
 };
 
 absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory, int64_t memory_bytes) {
@@ -66,8 +56,6 @@ absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory, int64_t mem
   OpenIndex opened;
   ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, IndexBudget(memory_bytes)));
   ASSIGN_OR_RETURN(opened.volumes, VolumeBook::Open(*opened.store));
-  opened.scans = std::make_unique<ScanWriter>(*opened.store, RowsPerRun(memory_bytes));
-  opened.plan_memory = std::make_unique<PlanMemory>(PlanCandidates(memory_bytes));
   return opened;
 }
 
@@ -105,13 +93,14 @@ absl::StatusOr<std::unique_ptr<OrderedStore>> OpenState(const std::string& direc
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(index::DirectoryLock lock, std::unique_ptr<OrderedStore> state, OpenIndex index,
-                  std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings)
+                  std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings,
+                  int64_t memory_bytes)
       : lock_(std::move(lock)),
         state_(std::move(state)),
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *index_.scans, *index_.plan_memory, *leases_) {}
+        service_(*index_.store, *index_.volumes, *leases_, ServiceMemory(memory_bytes)) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -171,7 +160,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
                                                         index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
-                                           std::move(leases), std::move(warnings));
+                                           std::move(leases), std::move(warnings),
+                                           options.memory_bytes);
 }
 
 }  // namespace onefold

@@ -3,6 +3,7 @@
 #ifndef ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 #define ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,14 +22,21 @@ namespace onefold::index {
 // Thread-safe.
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
-  // All must outlive the service. `index` is the store of `volumes` and `scans`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, ScanWriter& scans,
-                     PlanMemory& plan_memory, LeaseOffice& leases)
+  // What scans and plans under way may hold, all together.
+  struct Memory {
+    size_t rows_per_run = kRowsPerRun;
+    size_t plan_candidates = kCandidatesMax;
+  };
+
+  // All must outlive the service. `index` is the store of `volumes`.
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
+      : CoordinatorService(index, volumes, leases, Memory()) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases, Memory memory)
       : index_(index),
         volumes_(volumes),
-        scans_(scans),
-        plan_memory_(plan_memory),
-        leases_(leases) {}
+        leases_(leases),
+        scans_(index, memory.rows_per_run),
+        plan_memory_(memory.plan_candidates) {}
 
   grpc::Status GetAssignment(grpc::ServerContext* context, const v1::GetAssignmentRequest* request,
                              v1::GetAssignmentResponse* response) override;
@@ -87,9 +95,9 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
 
   OrderedStore& index_;
   VolumeBook& volumes_;
-  ScanWriter& scans_;
-  PlanMemory& plan_memory_;
   LeaseOffice& leases_;
+  ScanWriter scans_;
+  PlanMemory plan_memory_;
 };
 
 }  // namespace onefold::index

@@ -16,10 +16,18 @@
 namespace onefold::index {
 namespace {
 
+bool IsExtent(absl::string_view key) {
+  return !key.empty() && key.front() == static_cast<char>(Kind::kExtent);
+}
+
 // Writes changes [begin, end) of `sorted` to `file`.
-rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batch,
+rocksdb::Status WriteTable(rocksdb::Options options, const RowBatch& batch,
                            const std::vector<uint32_t>& sorted, size_t begin, size_t end,
                            const std::string& file) {
+  // Only tables of extents are likely to stay as they are; the others are merged soon.
+  if (!IsExtent(batch[sorted[begin]].key)) {
+    options.bottommost_compression = rocksdb::kDisableCompressionOption;
+  }
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(options), options);
   rocksdb::Status status = writer.Open(file);
   for (size_t i = begin; i < end && status.ok(); ++i) {
@@ -31,12 +39,7 @@ rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batc
 }
 
 // Whether rows of one batch share a table: extents do, and so do what lies before and behind them.
-bool ShareTable(absl::string_view a, absl::string_view b) {
-  const auto is_extent = [](absl::string_view key) {
-    return !key.empty() && key.front() == static_cast<char>(Kind::kExtent);
-  };
-  return is_extent(a) == is_extent(b);
-}
+bool ShareTable(absl::string_view a, absl::string_view b) { return IsExtent(a) == IsExtent(b); }
 
 // Changes [begin, end) in key order, which become one table.
 struct Table {
