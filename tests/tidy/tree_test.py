@@ -26,8 +26,9 @@ FENCES = [
     (r"linux/btrfs.*", r"worker/btrfs_\w+\.(cc|h)|tests/.*|bench/.*", "ioctls at the edge"),
     (r"grpc(pp)?/.*|onefold/.*\.grpc\.pb\.h",
      r"common/grpc_\w+\.(cc|h)|cli/.*|tests/.*|bench/.*"
-     r"|\w+/(\w+_service|\w+_client)(_test)?\.(cc|h)|\w+/testing/.*",
+     r"|(\w+/)+(\w+_service|\w+_client|grpc_\w+)(_test)?\.(cc|h)|\w+/testing/.*",
      "the core must run, and be race-checked, without gRPC"),
+    (r"openssl/.*", r"common/identity/.*|tests/.*|bench/.*", "keys and certificates in one place"),
     (r"CLI/.*", r"cli/\w+\.cc", "13 s to compile"),
     (r"nlohmann/.*", r".*\.cc", "4 s to compile, so in no header"),
     (r"yaml-cpp/.*", r"common/yaml_\w+\.cc|common/config/\w+\.cc", "it throws, and knows no line of what it gives"),
