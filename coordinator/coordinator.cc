@@ -107,8 +107,8 @@ class CoordinatorImpl final : public Coordinator {
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *leases_, ServiceMemory(options.memory_bytes),
-                 options.rules) {}
+        service_(*index_.store, *index_.volumes, *leases_, options.rules,
+                 ServiceMemory(options.memory_bytes)) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }

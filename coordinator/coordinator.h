@@ -35,11 +35,11 @@ class Coordinator {
  public:
   struct Options {
     std::string state_directory;  // created with mode 0700 if absent (parents too)
+    VolumeRules rules = {};
     // What caches, runs of fingerprints under way and plans may take, about; at least
     // kHostMemoryBytes. The process needs some 50 MiB beside it. From kFleetMemoryBytes on, work in
     // the background stands back behind calls.
     int64_t memory_bytes = kHostMemoryBytes;
-    VolumeRules rules = {};
     // The index takes nothing in while less is free on its disk, state while an eighth of it is; 0:
     // until it is full.
     int64_t free_bytes_min = 0;

@@ -32,10 +32,11 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   };
 
   // All must outlive the service. `index` is the store of `volumes`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
-      : CoordinatorService(index, volumes, leases, Memory(), {}) {}
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases, Memory memory,
-                     VolumeRules rules)
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules = {})
+      : CoordinatorService(index, volumes, leases, std::move(rules), Memory()) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules, Memory memory)
       : index_(index),
         volumes_(volumes),
         leases_(leases),
