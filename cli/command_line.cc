@@ -245,6 +245,8 @@ std::string DedupeHelp() { return kDedupeHelp; }
 
 std::string ProgramVersion() { return "onefold " ONEFOLD_VERSION "\n"; }
 
+std::string VersionNumber() { return ONEFOLD_VERSION; }
+
 absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments) {
   return DedupeParser().Parse(arguments);
 }

@@ -16,6 +16,8 @@ std::string DedupeHelp();
 
 // "onefold 1.2.3\n"
 std::string ProgramVersion();
+// "1.2.3"
+std::string VersionNumber();
 
 // `arguments`: what follows `onefold dedupe`. INVALID_ARGUMENT with what is wrong.
 absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments);

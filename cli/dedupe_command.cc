@@ -184,8 +184,9 @@ class DedupeCommand {
     ASSIGN_OR_RETURN(const std::optional<DedupeJob> last, store_->LastJob());
     if (!last.has_value() || last->paths.empty()) return nothing();
     job_ = MakeJob(arguments_, &*last, "/");
-    if (arguments_.verbosity != Verbosity::kQuiet)
+    if (arguments_.verbosity != Verbosity::kQuiet) {
       printer_.Say(absl::StrCat("onefold: as last time: ", JobText(job_), "\n"));
+    }
     return absl::OkStatus();
   }
 

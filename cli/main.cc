@@ -12,7 +12,9 @@
 
 #include "cli/command.h"
 #include "cli/command_line.h"
+#include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/health_command.h"
 #include "cli/run_summary.h"
 
 namespace onefold {
@@ -25,7 +27,12 @@ int RunVersion(const Arguments&) { return PrintText(ProgramVersion()); }
 constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
-constexpr const Command* kCommands[] = {&kDedupeCommand, &kVersionCommand};
+constexpr const Command* kCommands[] = {
+    &kDedupeCommand,
+    &kCoordinatorCommand,
+    &kHealthCommand,
+    &kVersionCommand,
+};
 
 constexpr CommandGroup kProgram = {
     .name = "onefold",
