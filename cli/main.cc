@@ -14,6 +14,7 @@
 #include "cli/command_line.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
 #include "cli/run_summary.h"
 
@@ -28,10 +29,8 @@ constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand,
-    &kCoordinatorCommand,
-    &kHealthCommand,
-    &kVersionCommand,
+    &kDedupeCommand,      &kFleetCommand,  &kPolicyCommand,  &kRunCommand,
+    &kCoordinatorCommand, &kHealthCommand, &kVersionCommand,
 };
 
 constexpr CommandGroup kProgram = {
