@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/grpc_credentials.h"
 #include "common/grpc_status.h"
@@ -25,21 +26,29 @@ constexpr int kResponseBytesMax = 64 * 1024 * 1024;
 
 // gRPC's own words for what went wrong on the way, in words of people who run it.
 absl::Status Clarified(const absl::Status& status, bool plain_text) {
-  const absl::string_view message = status.message();
+  absl::string_view message = status.message();
+  // A coordinator that is being stopped cancels what is under way; nobody here does.
+  if (absl::IsCancelled(status)) return absl::UnavailableError("it is being stopped");
   if (!absl::IsUnavailable(status)) return status;
+  const size_t reason = message.rfind("last error: ");
+  if (reason != absl::string_view::npos) message = message.substr(reason);
+  absl::ConsumePrefix(&message, "last error: ");
+  absl::ConsumePrefix(&message, "UNKNOWN: ");
+  absl::ConsumePrefix(&message, "UNAVAILABLE: ");
   if (absl::StrContains(message, "certificate") || absl::StrContains(message, "CERTIFICATE")) {
     return absl::UnauthenticatedError(message);
   }
-  if (plain_text &&
-      (absl::StrContains(message, "Socket closed") || absl::StrContains(message, "recvmsg") ||
-       absl::StrContains(message, "Broken pipe"))) {
+  const bool hung_up = absl::StrContains(message, "Socket closed") ||
+                       absl::StrContains(message, "recvmsg") ||
+                       absl::StrContains(message, "Broken pipe");
+  if (plain_text && hung_up) {
     return absl::UnavailableError(
         absl::StrCat(message, "; if it wants TLS, a certificate is needed (--identity FILE)"));
   }
   if (!plain_text && absl::StrContains(message, "WRONG_VERSION_NUMBER")) {
     return absl::UnavailableError("it speaks no TLS (--insecure speaks plain text)");
   }
-  return status;
+  return absl::UnavailableError(message);
 }
 
 class GrpcAdminClient final : public AdminClient {
