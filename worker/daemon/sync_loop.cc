@@ -24,6 +24,23 @@ void SyncLoop::Changed() {
   changed_.NotifyAll();
 }
 
+void SyncLoop::CallSoon() {
+  MutexLock lock(&mutex_);
+  call_soon_ = true;
+  changed_.NotifyAll();
+}
+
+void SyncLoop::AwaitCall(absl::Duration patience) {
+  const absl::Duration end = parts_.clock.Monotonic() + patience;
+  MutexLock lock(&mutex_);
+  while (call_soon_ || calling_soon_) {
+    const absl::Duration left = end - parts_.clock.Monotonic();
+    if (left <= absl::ZeroDuration()) return;
+    changed_.WaitFor(&mutex_, absl::ToChronoMilliseconds(absl::Ceil(
+                                  std::min(left, absl::Minutes(1)), absl::Milliseconds(1))));
+  }
+}
+
 void SyncLoop::Stop() {
   {
     MutexLock lock(&mutex_);
@@ -38,7 +55,8 @@ void SyncLoop::Stop() {
 absl::Duration SyncLoop::Step() {
   {
     MutexLock lock(&mutex_);
-    if (parts_.clock.Monotonic() < schedule_.next()) return schedule_.next();
+    if (!call_soon_ && parts_.clock.Monotonic() < schedule_.next()) return schedule_.next();
+    calling_soon_ = std::exchange(call_soon_, false);
   }
   const absl::Status status = Call();
   SyncSchedule::News news = SyncSchedule::News::kNone;
@@ -47,6 +65,8 @@ absl::Duration SyncLoop::Step() {
     MutexLock lock(&mutex_);
     if (!status.ok()) news = schedule_.Failed(parts_.clock.Monotonic());
     next = schedule_.next();
+    calling_soon_ = false;
+    changed_.NotifyAll();
     if (stopped_) news = SyncSchedule::News::kNone;
   }
   Tell(news, status);
@@ -96,6 +116,7 @@ void SyncLoop::Loop() {
     Step();
     MutexLock lock(&mutex_);
     if (stopped_) return;
+    if (call_soon_) continue;
     // The clock of waiting may stand still in suspend.
     constexpr absl::Duration kStepMax = absl::Seconds(30);
     const absl::Duration wait =

@@ -43,6 +43,10 @@ class SyncLoop {
   void Start();
   // There is something to tell.
   void Changed();
+  // The next call is due now, even if nobody answered before.
+  void CallSoon();
+  // Waits until a call that began after CallSoon has ended, but not longer than `patience`.
+  void AwaitCall(absl::Duration patience);
   // Breaks off a call under way and ends the thread.
   void Stop();
 
@@ -60,6 +64,8 @@ class SyncLoop {
   CondVar changed_;
   SyncSchedule schedule_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool call_soon_ ABSL_GUARDED_BY(mutex_) = false;
+  bool calling_soon_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
