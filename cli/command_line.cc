@@ -21,20 +21,6 @@ namespace {
 
 constexpr int kThreadsMax = 256;
 
-constexpr char kProgramHelp[] =
-    R"(onefold frees space on btrfs: it finds data that lies on disk more than once and lets the
-kernel fold it into one copy. Files, their times and their snapshots stay as they are.
-
-Usage:  onefold COMMAND [OPTIONS]
-
-Commands:
-  dedupe PATH…   find and fold what is below the paths
-  help           this text; `onefold COMMAND --help` has the options of a command
-  version        the version
-
-Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
-)";
-
 constexpr char kDedupeHelp[] =
     R"(Usage:  onefold dedupe [OPTIONS] [PATH…]
 
@@ -255,18 +241,11 @@ class DedupeParser {
 
 }  // namespace
 
-std::string ProgramHelp() { return kProgramHelp; }
-
 std::string DedupeHelp() { return kDedupeHelp; }
 
 std::string ProgramVersion() { return "onefold " ONEFOLD_VERSION "\n"; }
 
-bool WantsHelp(const std::vector<std::string>& arguments) {
-  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
-  return std::any_of(arguments.begin(), end_of_options, [](const std::string& argument) {
-    return argument == "--help" || argument == "-h";
-  });
-}
+std::string VersionNumber() { return ONEFOLD_VERSION; }
 
 absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments) {
   return DedupeParser().Parse(arguments);

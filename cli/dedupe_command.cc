@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/command_line.h"
+#include "cli/dedupe_arguments.h"
 #include "cli/json_output.h"
 #include "cli/local_coordinator.h"
 #include "cli/privileges.h"
@@ -181,8 +184,9 @@ class DedupeCommand {
     ASSIGN_OR_RETURN(const std::optional<DedupeJob> last, store_->LastJob());
     if (!last.has_value() || last->paths.empty()) return nothing();
     job_ = MakeJob(arguments_, &*last, "/");
-    if (arguments_.verbosity != Verbosity::kQuiet)
+    if (arguments_.verbosity != Verbosity::kQuiet) {
       printer_.Say(absl::StrCat("onefold: as last time: ", JobText(job_), "\n"));
+    }
     return absl::OkStatus();
   }
 
@@ -398,13 +402,8 @@ class DedupeCommand {
   bool abandoned_ = false;  // the compactor is still at work
 };
 
-}  // namespace
-
-int RunDedupe(const DedupeArguments& arguments, Clock& clock, StopSignal& stop) {
-  return DedupeCommand(arguments, clock, stop).Run();
-}
-
-int RefuseDedupe(const std::string& message, bool json, Clock& clock) {
+// Prints why a run is not even begun.
+int RefuseArguments(const std::string& message, bool json, Clock& clock) {
   RunSummary summary;
   summary.report.run_id = NewRunId(clock.Now());
   summary.report.started_at = clock.Now();
@@ -415,5 +414,26 @@ int RefuseDedupe(const std::string& message, bool json, Clock& clock) {
            absl::StrCat("onefold: ", EscapeText(message), "\nTry: onefold dedupe --help\n"));
   return kExitRefused;
 }
+
+int RunDedupe(const Arguments& arguments) {
+  if (arguments == Arguments{"--version"}) return PrintText(ProgramVersion());
+  const absl::StatusOr<DedupeArguments> parsed = ParseDedupe(arguments);
+  if (!parsed.ok()) {
+    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    return RefuseArguments(std::string(parsed.status().message()), json, SystemClock());
+  }
+  // Outlives everything: a signal may come at any time.
+  static StopSignal* const stop = new StopSignal;
+  InstallSignalHandlers(*stop);
+  return DedupeCommand(*parsed, SystemClock(), *stop).Run();
+}
+
+}  // namespace
+
+const Command kDedupeCommand = {.name = "dedupe",
+                                .parameters = "PATH…",
+                                .summary = "find and fold what is below the paths",
+                                .help = DedupeHelp,
+                                .run = RunDedupe};
 
 }  // namespace onefold

@@ -76,13 +76,14 @@ absl::StatusOr<std::unique_ptr<OrderedStore>> OpenState(const std::string& direc
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(index::DirectoryLock lock, std::unique_ptr<OrderedStore> state, OpenIndex index,
-                  std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings)
+                  std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings,
+                  VolumeRules rules)
       : lock_(std::move(lock)),
         state_(std::move(state)),
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *leases_) {}
+        service_(*index_.store, *index_.volumes, *leases_, std::move(rules)) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -142,7 +143,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
                    OpenOrRebuildIndex(index_directory, index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
-                                           std::move(leases), std::move(warnings));
+                                           std::move(leases), std::move(warnings), options.rules);
 }
 
 }  // namespace onefold

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "coordinator/volume_rules.h"
 
 namespace grpc {
 class Service;
@@ -28,6 +29,7 @@ class Coordinator {
  public:
   struct Options {
     std::string state_directory;  // created with mode 0700 if absent (parents too)
+    VolumeRules rules = {};
   };
 
   // Opens or creates the state directory. `clock` must outlive the coordinator.

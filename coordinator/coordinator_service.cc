@@ -34,6 +34,7 @@ absl::Status CheckSync(const v1::SyncRequest& request) {
 absl::StatusOr<CoordinatorService::Admission> CoordinatorService::AdmitFacts(const v1::Lease& lease,
                                                                              uint64_t incarnation) {
   ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseUuid(lease.volume_uuid()));
+  RETURN_IF_ERROR(rules_.shards.CheckOwn(uuid));
   Volume* volume = volumes_.Find(uuid);
   if (volume == nullptr) {
     return absl::FailedPreconditionError("the volume is unknown here: sync again");
@@ -45,6 +46,7 @@ absl::StatusOr<CoordinatorService::Admission> CoordinatorService::AdmitFacts(con
 absl::StatusOr<CoordinatorService::Admission> CoordinatorService::Admit(const v1::Lease& lease,
                                                                         uint64_t incarnation) {
   ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseUuid(lease.volume_uuid()));
+  RETURN_IF_ERROR(rules_.shards.CheckOwn(uuid));
   RETURN_IF_ERROR(leases_.Renew(uuid, lease.epoch()));
   return AdmitFacts(lease, incarnation);
 }
@@ -55,8 +57,11 @@ absl::Status CoordinatorService::Renew(const Admission& admission) {
 
 grpc::Status CoordinatorService::GetAssignment(grpc::ServerContext*,
                                                const v1::GetAssignmentRequest* request,
-                                               v1::GetAssignmentResponse*) {
-  return ToGrpcStatus(ParseUuid(request->volume_uuid()).status());
+                                               v1::GetAssignmentResponse* response) {
+  const absl::StatusOr<VolumeUuid> uuid = ParseUuid(request->volume_uuid());
+  if (!uuid.ok()) return ToGrpcStatus(uuid.status());
+  response->set_coordinator_address(rules_.shards.AddressFor(*uuid));
+  return grpc::Status::OK;
 }
 
 grpc::Status CoordinatorService::Sync(grpc::ServerContext*, const v1::SyncRequest* request,
@@ -75,6 +80,7 @@ grpc::Status CoordinatorService::Sync(grpc::ServerContext*, const v1::SyncReques
 absl::Status CoordinatorService::SyncVolume(const std::string& worker, const v1::VolumeState& state,
                                             v1::VolumeOrder& order) {
   ASSIGN_OR_RETURN(const VolumeUuid uuid, ParseVolumeState(state));
+  RETURN_IF_ERROR(rules_.shards.CheckOwn(uuid));
   Volume* volume = volumes_.Find(uuid);
   if (state.want_lease()) {
     ASSIGN_OR_RETURN(const std::optional<LeaseBoard::Grant> grant, leases_.Acquire(uuid, worker));

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/lease_office.h"
 #include "coordinator/ordered_store.h"
 #include "coordinator/volume_book.h"
+#include "coordinator/volume_rules.h"
 #include "onefold/v1/coordinator_service.grpc.pb.h"
 
 namespace onefold::index {
@@ -20,8 +22,9 @@ namespace onefold::index {
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
   // All must outlive the service. `index` is the store of `volumes`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
-      : index_(index), volumes_(volumes), leases_(leases) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules = {})
+      : index_(index), volumes_(volumes), leases_(leases), rules_(std::move(rules)) {}
 
   grpc::Status GetAssignment(grpc::ServerContext* context, const v1::GetAssignmentRequest* request,
                              v1::GetAssignmentResponse* response) override;
@@ -81,6 +84,7 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   OrderedStore& index_;
   VolumeBook& volumes_;
   LeaseOffice& leases_;
+  const VolumeRules rules_;
 };
 
 }  // namespace onefold::index

@@ -47,6 +47,8 @@ absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, Upload
                        ParseAddress(request.batch().complete_below_address(), block_bytes));
       ASSIGN_OR_RETURN(std::vector<Extent> rows,
                        ParseScanRows(request.batch().rows(), block_bytes));
+      RETURN_IF_ERROR(
+          rules_.CheckQuota(admission.volume->uuid(), admission.volume->Record().extent_count()));
       RETURN_IF_ERROR(upload.Add(std::move(rows), complete_below));
     } else if (request.has_end()) {
       RETURN_IF_ERROR(upload.End());

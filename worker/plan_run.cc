@@ -144,9 +144,13 @@ absl::Status PlanRun::Work(PlanKind kind) {
     }
     if (last) break;
   }
-  RETURN_IF_ERROR(WorkOnDeferred(kind));
-  RETURN_IF_ERROR(WorkOnUnpaid(kind));
+  RETURN_IF_ERROR(WorkOnWhatWaits(kind));
   return ReportNoted();
+}
+
+absl::Status PlanRun::WorkOnWhatWaits(PlanKind kind) {
+  RETURN_IF_ERROR(WorkOnDeferred(kind));
+  return WorkOnUnpaid(kind);
 }
 
 absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
@@ -315,8 +319,9 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 
 void PlanRun::Note(ExtentResult result) {
   if (result.outcome == Outcome::kPinned) {
-    if (called_pinned_.size() < kCalledPinnedMax)
+    if (called_pinned_.size() < kCalledPinnedMax) {
       called_pinned_[result.address] = result.generation;
+    }
   } else {
     called_pinned_.erase(result.address);
   }
@@ -334,17 +339,21 @@ void PlanRun::Defer(Group& group) {
 
 void PlanRun::LeaveForNextRun(const Group& group) {
   for (const GroupMember& member : group.members) {
-    if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone, 0});
+    if (member.queued) NoteRetry(member.address, member.generation);
   }
+}
+
+void PlanRun::NoteRetry(uint64_t address, uint64_t generation) {
+  Note({address, generation, Outcome::kRetry, Holder::kNone, 0});
 }
 
 void PlanRun::TryNextTime(uint64_t address, uint64_t generation, const GroupMember& self,
                           const GroupMember& partner) {
-  Note({address, generation, Outcome::kRetry, Holder::kNone, 0});
+  NoteRetry(address, generation);
   // The others too: should the one that was to stay lose its match, it would never be asked about.
   for (const GroupMember* member : {&self, &partner}) {
     if (member->address == 0 || member->address == address) continue;
-    Note({member->address, member->generation, Outcome::kRetry, Holder::kNone, 0});
+    NoteRetry(member->address, member->generation);
   }
 }
 
@@ -534,8 +543,7 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
   runs_.Clear();
   for (auto& [kind, groups] : again) {
     RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
-    RETURN_IF_ERROR(WorkOnDeferred(kind));
-    RETURN_IF_ERROR(WorkOnUnpaid(kind));
+    RETURN_IF_ERROR(WorkOnWhatWaits(kind));
   }
   // What was not worked on again is still held by something.
   absl::flat_hash_set<uint64_t> retried;

@@ -87,6 +87,8 @@ class PlanRun {
   // Groups that stepped aside get their turn; what steps aside again and again waits for the next
   // run.
   absl::Status WorkOnDeferred(PlanKind kind);
+  // Both: WorkOnDeferred, WorkOnUnpaid.
+  absl::Status WorkOnWhatWaits(PlanKind kind);
   // Decides for good on what did not pay when its batch was decided.
   absl::Status WorkOnUnpaid(PlanKind kind);
   absl::StatusOr<std::vector<Settled>> SettleAll(PlanKind kind, const Groups& groups);
@@ -114,6 +116,8 @@ class PlanRun {
   // Stops the run if metadata space is about to run out.
   absl::Status CheckRoom();
   void Note(ExtentResult result);
+  // It stays queued.
+  void NoteRetry(uint64_t address, uint64_t generation);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
 
