@@ -25,7 +25,7 @@
 #include "cli/privileges.h"
 #include "cli/progress_printer.h"
 #include "cli/report_text.h"
-#include "cli/resolve_targets.h"
+#include "worker/resolve_targets.h"
 #include "cli/run_store.h"
 #include "cli/run_summary.h"
 #include "cli/stopping.h"

@@ -3,12 +3,15 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -31,10 +34,24 @@ bool IsUnix(absl::string_view address) { return absl::StartsWith(address, kUnixP
 
 int Milliseconds(absl::Duration span) { return static_cast<int>(absl::ToInt64Milliseconds(span)); }
 
-// Decided before the server is built, because these are for the whole process.
-void SetProcessDefaults(bool reflection) {
-  grpc::EnableDefaultHealthCheckService(true);
-  if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+// gRPC's reflection enters itself into every server of a process that links it; this takes it out.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    const auto is_reflection = [](const std::unique_ptr<grpc::ServerBuilderPlugin>& plugin) {
+      return plugin->name() == "proto_server_reflection";
+    };
+    plugins->erase(std::remove_if(plugins->begin(), plugins->end(), is_reflection), plugins->end());
+  }
+};
+
+void SetReflection(bool wanted, grpc::ServerBuilder& builder) {
+  if (wanted) {
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();  // so that it is linked at all
+  } else {
+    builder.SetOption(std::make_unique<WithoutReflection>());
+  }
 }
 
 void SetLimits(grpc::ServerBuilder& builder) {
@@ -72,8 +89,9 @@ class FleetServerImpl final : public FleetServer {
   ~FleetServerImpl() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve(const Options& options) {
-    SetProcessDefaults(options.reflection);
+    grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
+    SetReflection(options.reflection, builder);
     SetLimits(builder);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
     creators.push_back(NewRetryDelayInterceptors());

@@ -17,6 +17,8 @@
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
 #include "cli/run_summary.h"
+#include "cli/standalone_command.h"
+#include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
@@ -29,8 +31,8 @@ constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand,      &kFleetCommand,  &kPolicyCommand,  &kRunCommand,
-    &kCoordinatorCommand, &kHealthCommand, &kVersionCommand,
+    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
+    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
 };
 
 constexpr CommandGroup kProgram = {

@@ -28,33 +28,50 @@ constexpr char kStateKind[] = "state";
 constexpr RocksBudget kStateBudget = {
     .block_cache_bytes = 256 << 10, .write_buffer_bytes = 256 << 10, .strict_log = true};
 
+RocksBudget IndexBudget(int64_t memory_bytes) {
+  RocksBudget budget;
+  budget.block_cache_bytes = static_cast<size_t>(memory_bytes) / 4;
+  if (memory_bytes < kFleetMemoryBytes) return budget;
+  budget.write_buffer_bytes = 16 << 20;
+  budget.open_files = 512;
+  budget.large = true;
+  return budget;
+}
+
+index::CoordinatorService::Memory ServiceMemory(int64_t memory_bytes) {
+  return {// With all that is made of it until it is written, a row takes some 400 bytes.
+          .rows_per_run = index::kRowsPerRun * static_cast<size_t>(memory_bytes / kHostMemoryBytes),
+          // A sixth.
+          .plan_candidates = static_cast<size_t>(memory_bytes) / 6 / sizeof(index::Candidate)};
+}
+
 // The index with what was read from it.
 struct OpenIndex {
   std::unique_ptr<OrderedStore> store;
   std::unique_ptr<VolumeBook> volumes;
 };
 
-absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory) {
+absl::StatusOr<OpenIndex> TryOpenIndex(const std::string& directory, int64_t memory_bytes) {
   RETURN_IF_ERROR(index::MakeDatabaseDirectory(directory, kIndexKind, index::kIndexFormat));
   OpenIndex opened;
-  ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, RocksBudget()));
+  ASSIGN_OR_RETURN(opened.store, index::OpenRocksStore(directory, IndexBudget(memory_bytes)));
   ASSIGN_OR_RETURN(opened.volumes, VolumeBook::Open(*opened.store));
   return opened;
 }
 
 // The index is soft: a damaged one is put aside and built anew by the next scan.
 // `checked`: what looking at its directory told.
-absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory,
+absl::StatusOr<OpenIndex> OpenOrRebuildIndex(const std::string& directory, int64_t memory_bytes,
                                              const absl::Status& checked, Clock& clock,
                                              std::vector<std::string>& warnings) {
   absl::StatusOr<OpenIndex> opened =
-      checked.ok() ? TryOpenIndex(directory) : absl::StatusOr<OpenIndex>(checked);
+      checked.ok() ? TryOpenIndex(directory, memory_bytes) : absl::StatusOr<OpenIndex>(checked);
   if (!absl::IsDataLoss(opened.status())) return opened;
   ASSIGN_OR_RETURN(const std::string aside, index::PutAside(directory, clock.Now()));
   warnings.push_back(absl::StrCat("the index was damaged (", opened.status().message(),
                                   "). It is kept as ", aside,
                                   " and can be deleted; a new one is built by scanning again"));
-  return TryOpenIndex(directory);
+  return TryOpenIndex(directory, memory_bytes);
 }
 
 // `state` is not: nothing can build it again.
@@ -77,13 +94,14 @@ class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(index::DirectoryLock lock, std::unique_ptr<OrderedStore> state, OpenIndex index,
                   std::unique_ptr<LeaseOffice> leases, std::vector<std::string> warnings,
-                  VolumeRules rules)
+                  const Coordinator::Options& options)
       : lock_(std::move(lock)),
         state_(std::move(state)),
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *leases_, std::move(rules)) {}
+        service_(*index_.store, *index_.volumes, *leases_, ServiceMemory(options.memory_bytes),
+                 options.rules) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -139,11 +157,11 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
 
   ASSIGN_OR_RETURN(std::unique_ptr<OrderedStore> state, OpenState(state_directory));
   std::vector<std::string> warnings;
-  ASSIGN_OR_RETURN(OpenIndex opened,
-                   OpenOrRebuildIndex(index_directory, index_checked, clock, warnings));
+  ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, options.memory_bytes,
+                                                        index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
-                                           std::move(leases), std::move(warnings), options.rules);
+                                           std::move(leases), std::move(warnings), options);
 }
 
 }  // namespace onefold

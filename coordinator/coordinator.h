@@ -25,10 +25,18 @@ class Service;
 
 namespace onefold {
 
+// What the index of one host is content with, and what a fleet's should get.
+inline constexpr int64_t kHostMemoryBytes = int64_t{32} << 20;
+inline constexpr int64_t kFleetMemoryBytes = int64_t{320} << 20;
+
 class Coordinator {
  public:
   struct Options {
     std::string state_directory;  // created with mode 0700 if absent (parents too)
+    // What caches, runs of fingerprints under way and plans may take, about; at least
+    // kHostMemoryBytes. The process needs some 50 MiB beside it. From kFleetMemoryBytes on, work in
+    // the background stands back behind calls.
+    int64_t memory_bytes = kHostMemoryBytes;
     VolumeRules rules = {};
   };
 

@@ -3,6 +3,7 @@
 #ifndef ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 #define ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "absl/status/statusor.h"
 #include "coordinator/lease_office.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/plan_memory.h"
+#include "coordinator/scan_writer.h"
 #include "coordinator/volume_book.h"
 #include "coordinator/volume_rules.h"
 #include "onefold/v1/coordinator_service.grpc.pb.h"
@@ -21,10 +24,23 @@ namespace onefold::index {
 // Thread-safe.
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
+  // What scans and plans under way may hold, all together.
+  struct Memory {
+    size_t rows_per_run = kRowsPerRun;
+    size_t plan_candidates = kCandidatesMax;
+  };
+
   // All must outlive the service. `index` is the store of `volumes`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
-                     VolumeRules rules = {})
-      : index_(index), volumes_(volumes), leases_(leases), rules_(std::move(rules)) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
+      : CoordinatorService(index, volumes, leases, Memory(), {}) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases, Memory memory,
+                     VolumeRules rules)
+      : index_(index),
+        volumes_(volumes),
+        leases_(leases),
+        rules_(std::move(rules)),
+        scans_(index, memory.rows_per_run),
+        plan_memory_(memory.plan_candidates) {}
 
   grpc::Status GetAssignment(grpc::ServerContext* context, const v1::GetAssignmentRequest* request,
                              v1::GetAssignmentResponse* response) override;
@@ -85,6 +101,8 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   VolumeBook& volumes_;
   LeaseOffice& leases_;
   const VolumeRules rules_;
+  ScanWriter scans_;
+  PlanMemory plan_memory_;
 };
 
 }  // namespace onefold::index

@@ -19,8 +19,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
@@ -38,6 +40,10 @@ constexpr char kIncoming[] = "incoming";
 // More than the log of a short run: replaying it would cost the next start more than writing it
 // out.
 constexpr uint64_t kUnflushedBytesMax = 64 << 10;
+// Tables of level 0 from which on no further ones are added until some are merged: each is asked by
+// every look-up. For stores that are `large`.
+constexpr int kLevel0FilesMax = 160;
+constexpr absl::Duration kMergePollInterval = absl::Milliseconds(20);
 // Space that is not worth a compaction.
 constexpr uint64_t kCompactBytesMin = 256 << 10;
 
@@ -93,7 +99,24 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.level0_slowdown_writes_trigger = 40;
   options.level0_stop_writes_trigger = 60;
   options.max_background_jobs = 2;  // one flush, one compaction
-  options.max_open_files = 64;
+  options.max_open_files = budget.open_files;
+  if (budget.large) {
+    // Runs go from level 0 straight into the last level until that is large; small middle levels
+    // would only rewrite them.
+    options.max_bytes_for_level_base = uint64_t{1} << 30;
+    options.target_file_size_base = 64 << 20;
+    options.compaction_readahead_size = 512 << 10;
+    options.max_subcompactions = 2;
+    // Digests do not shrink, but all around them does: a quarter less than with LZ4.
+    options.bottommost_compression = rocksdb::kZSTD;
+    options.bottommost_compression_opts.level = 1;
+    options.bottommost_compression_opts.enabled = true;
+    // Runs that come in faster than they are merged are held back by AwaitMerges, not by these,
+    // which would hold back what is small and urgent.
+    options.level0_file_num_compaction_trigger = 24;
+    options.level0_slowdown_writes_trigger = 4 * kLevel0FilesMax;
+    options.level0_stop_writes_trigger = 8 * kLevel0FilesMax;
+  }
 
   // Preallocated logs count in the size of the directory.
   options.allow_fallocate = false;
@@ -147,8 +170,12 @@ std::string EndOfPrefix(absl::string_view prefix) {
 
 class RocksStore final : public OrderedStore {
  public:
-  RocksStore(std::string directory, rocksdb::Options options, std::unique_ptr<rocksdb::DB> db)
-      : directory_(std::move(directory)), options_(std::move(options)), db_(std::move(db)) {}
+  RocksStore(std::string directory, rocksdb::Options options, bool large,
+             std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)),
+        options_(std::move(options)),
+        large_(large),
+        db_(std::move(db)) {}
 
   ~RocksStore() override {
     // Nothing is lost when either fails: what was acknowledged is in the log.
@@ -181,7 +208,6 @@ class RocksStore final : public OrderedStore {
 
   absl::Status Write(const RowBatch& batch) override {
     if (batch.empty()) return absl::OkStatus();
-    MutexLock lock(&write_mutex_);
     if (write_failed_.exchange(false)) {
       // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so.
       // The write below says whether it has.
@@ -234,9 +260,23 @@ class RocksStore final : public OrderedStore {
     return Checked(db_->Write(options, &rows));
   }
 
-  absl::Status Ingest(const RowBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  absl::Status Ingest(const RowBatch& batch) {
+    if (large_) AwaitMerges();
     const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
-    return IngestBatch(*db_, options_, batch, directory_, stem);
+    return IngestBatch(*db_, options_, batch, directory_, stem, /*parallel=*/large_);
+  }
+
+  // A compaction that failed ends the waiting: what is written next tells why.
+  void AwaitMerges() const {
+    uint64_t errors = 0;
+    std::string files;
+    int count = 0;
+    while (db_->GetProperty("rocksdb.num-files-at-level0", &files) &&
+           absl::SimpleAtoi(files, &count) && count >= kLevel0FilesMax &&
+           db_->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors) &&
+           errors == 0) {
+      absl::SleepFor(kMergePollInterval);
+    }
   }
 
   absl::Status FlushIfMuch() {
@@ -265,9 +305,9 @@ class RocksStore final : public OrderedStore {
 
   const std::string directory_;
   const rocksdb::Options options_;
+  const bool large_;
   const std::unique_ptr<rocksdb::DB> db_;
-  Mutex write_mutex_;
-  int64_t ingest_count_ ABSL_GUARDED_BY(write_mutex_) = 0;
+  std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
 };
 
@@ -301,11 +341,16 @@ absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& 
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
+  if (budget.large) {
+    env.LowerThreadPoolCPUPriority(rocksdb::Env::Priority::LOW, rocksdb::CpuPriority::kLow)
+        .PermitUncheckedError();
+  }
   const rocksdb::Options options = StoreOptions(budget);
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);
-  return std::make_unique<RocksStore>(directory, options, std::unique_ptr<rocksdb::DB>(db));
+  return std::make_unique<RocksStore>(directory, options, budget.large,
+                                      std::unique_ptr<rocksdb::DB>(db));
 }
 
 }  // namespace onefold::index

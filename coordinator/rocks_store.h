@@ -28,6 +28,11 @@ struct RocksBudget {
   // A damaged log is an error, where a soft database goes on with what is before the damage. A last
   // record that a kill cut off is none.
   bool strict_log = false;
+  // Table files that are held open.
+  int open_files = 64;
+  // For hundreds of millions of rows, written by many at a time: larger levels, and compaction at a
+  // low priority of the processor.
+  bool large = false;
 };
 
 // Opens or creates the database in `directory`, which must exist and is used by nobody else.

@@ -142,7 +142,7 @@ class Executor::Batch {
       Call* call = nullptr;
       {
         MutexLock lock(&mutex_);
-        if (next_ == calls_.size() || executor_.stop_.requested() ||
+        if (next_ == calls_.size() || !executor_.MayStart() ||
             executor_.fatal() != DedupeAnswer::kSame) {
           return;
         }
@@ -254,6 +254,12 @@ struct Executor::Batch::OpenSet {
 };
 
 void Executor::Batch::Perform(Call& call, std::string& buffer) {
+  const int64_t request_count = static_cast<int64_t>(call.targets.size());
+  if (executor_.options_.gate != nullptr) {
+    executor_.options_.gate->Wait((request_count + 1) * call.length, request_count,
+                                  executor_.stop_);
+    if (!executor_.MayStart()) return;
+  }
   OpenSet files;
   DedupeAnswer answer = DedupeAnswer::kSame;
   files.source = files.Open(executor_.volume_, call.source, answer);
@@ -313,8 +319,9 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
   for (size_t i = 0; i < todo.size(); ++i) todo[i] = i;
   int64_t done = 0;  // bytes at the front of the range that all of `todo` share already
   int tries = 0;
-  // No request starts after a signal, be it after a long wait for the inodes.
-  while (!todo.empty() && !executor_.stop_.requested()) {
+  // No request starts after a signal, nor under a lost lease, be it after a long wait for the
+  // inodes.
+  while (!todo.empty() && executor_.MayStart()) {
     std::vector<DedupeDestination> destinations;
     for (const size_t i : todo) {
       destinations.push_back(

@@ -23,6 +23,7 @@
 #include "common/mutex.h"
 #include "common/stop.h"
 #include "worker/dedupe_answer.h"
+#include "worker/operation_gate.h"
 #include "worker/progress.h"
 #include "worker/settle.h"
 #include "worker/volume.h"
@@ -51,13 +52,16 @@ class Executor {
     size_t destinations_max = 8;
     // Before a busy destination is asked again; longer each time.
     std::chrono::milliseconds retry_pause{50};
+    // Must outlive the executor; nullptr: nothing holds it up.
+    OperationGate* gate = nullptr;
   };
 
   // All arguments must outlive this object.
   Executor(Volume& volume, Options options, StopSignal& stop, Progress& progress);
 
   // Executes `drops`; the result has one entry for each. Returns early on `stop` (what was not
-  // started is kStopped) or when an answer ends the whole run (see fatal()). Not thread-safe.
+  // started is kStopped), when the gate is closed, or when an answer ends the whole run (see
+  // fatal()). Not thread-safe.
   std::vector<Execution> Execute(const std::vector<Drop>& drops);
 
   // Set when the filesystem cannot go on: an answer that would be the same for every request
@@ -67,6 +71,11 @@ class Executor {
  private:
   struct Call;
   class Batch;
+
+  // Whether nothing asks it to stop and the gate is open.
+  bool MayStart() const {
+    return !stop_.requested() && (options_.gate == nullptr || options_.gate->MayStart());
+  }
 
   Volume& volume_;
   const Options options_;

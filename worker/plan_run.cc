@@ -91,10 +91,11 @@ struct PlanRun::SettleThread {
 PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
     : parts_(parts),
       options_(options),
-      executor_(
-          parts.volume,
-          {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
-          parts.stop, parts.progress),
+      executor_(parts.volume,
+                {.thread_count = options.execute_threads,
+                 .destinations_max = options.destinations_max,
+                 .gate = options.gate},
+                parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_, views_));

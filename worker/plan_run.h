@@ -37,6 +37,7 @@ struct PlanOptions {
   int example_count = 0;
   // Where a run stops rather than fill the filesystem's metadata.
   int64_t metadata_floor_bytes = 0;
+  OperationGate* gate = nullptr;  // must outlive the run; nullptr: always open
 };
 
 // What a plan's work added up to.

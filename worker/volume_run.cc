@@ -188,6 +188,7 @@ absl::Status VolumeRunner::FindInside(int64_t dropped) {
 
 PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
   PlanOptions plan{.dry_run = options_.dry_run, .example_count = options_.example_count};
+  plan.gate = options_.gate;
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   // Settling waits for metadata to be read more than it computes.
   plan.settle_threads = options_.thread_count > 0 ? std::min(options_.thread_count, 16)

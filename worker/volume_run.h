@@ -21,6 +21,7 @@
 #include "common/uuid.h"
 #include "worker/coordinator_client.h"
 #include "worker/exclude.h"
+#include "worker/operation_gate.h"
 #include "worker/progress.h"
 #include "worker/scope.h"
 
@@ -36,6 +37,8 @@ struct RunOptions {
   int64_t max_file_bytes = 0;  // files larger than this are left alone; 0: no limit
   int thread_count = 0;        // 0: chosen by the number of cores
   int example_count = 0;       // how many examples to collect
+  // Must outlive the run; nullptr: nothing holds it up.
+  OperationGate* gate = nullptr;
 };
 
 // One filesystem that is to be worked on.

@@ -11,6 +11,7 @@
 #include "cli/fleet/console.h"
 #include "cli/fleet/grpc_admin_client.h"
 #include "cli/fleet/host_commands.h"
+#include "cli/fleet/join_command.h"
 #include "cli/fleet/policy_commands.h"
 #include "cli/fleet/run_commands.h"
 #include "cli/fleet/verb.h"
@@ -102,7 +103,8 @@ constexpr Command kForget =
 constexpr Command kToken = {
     .name = "token", .summary = "tokens for new hosts", .group = &kTokenGroup};
 constexpr Command kUser = {.name = "user", .summary = "people", .group = &kUserGroup};
-constexpr const Command* kFleetCommands[] = {&kList, &kDrain, &kResume, &kForget, &kToken, &kUser};
+constexpr const Command* kFleetCommands[] = {&kFleetJoinCommand, &kList,  &kDrain, &kResume,
+                                             &kForget,           &kToken, &kUser};
 constexpr CommandGroup kFleetGroup = {.name = "onefold fleet",
                                       .introduction = "The hosts of a fleet, and its people.\n",
                                       .commands = kFleetCommands,

@@ -5,8 +5,8 @@
 // which the mount table tells: /m1/a, /m2/a (the same filesystem mounted twice), a bind mount of it
 // and a symlink to it are all "/a of filesystem 0:42".
 
-#ifndef ONEFOLD_CLI_RESOLVE_TARGETS_H_
-#define ONEFOLD_CLI_RESOLVE_TARGETS_H_
+#ifndef ONEFOLD_WORKER_RESOLVE_TARGETS_H_
+#define ONEFOLD_WORKER_RESOLVE_TARGETS_H_
 
 #include <cstdint>
 #include <optional>
@@ -70,4 +70,4 @@ void ExcludeStateDirectory(const std::string& state_directory,
 
 }  // namespace onefold
 
-#endif  // ONEFOLD_CLI_RESOLVE_TARGETS_H_
+#endif  // ONEFOLD_WORKER_RESOLVE_TARGETS_H_

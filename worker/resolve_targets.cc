@@ -1,4 +1,4 @@
-#include "cli/resolve_targets.h"
+#include "worker/resolve_targets.h"
 
 #include <algorithm>
 #include <cerrno>
