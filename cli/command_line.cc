@@ -20,6 +20,7 @@ namespace onefold {
 namespace {
 
 constexpr int kThreadsMax = 256;
+constexpr double kGainMax = 1e6;
 
 constexpr char kDedupeHelp[] =
     R"(Usage:  onefold dedupe [OPTIONS] [PATH…]
@@ -38,7 +39,12 @@ How:
   --dry-run                show what would be freed, with examples; change nothing
   --match=extents|all      extents: only pieces that are equal as a whole; all (the default): also
                            what lies inside larger ones
-  --relocate=never         write nothing anew to free more (the default)
+  --relocate=tails|all|never
+                           where a few blocks without a match (the end of a file, as a rule) keep
+                           the rest of an extent from being freed, write these blocks anew; tails
+                           (the default): where twice as much is freed as is written; all: where
+                           anything is gained
+  --relocate-gain=R        another bound than that: bytes freed for each byte written
   --full                   look at everything again, not only at what is new
   --threads N              work on at most N files at a time
   --max-time D             end after D (90s, 10m, 4h, 1h30m; a bare number is seconds); the next run
@@ -80,7 +86,8 @@ struct Texts {
   std::string min_size;
   std::string max_size;
   std::string match = "all";
-  std::string relocate = "never";
+  std::string relocate = "tails";
+  std::string relocate_gain;
   std::string threads;
   std::string max_time;
   std::string progress = "auto";
@@ -106,7 +113,8 @@ class DedupeParser {
                                    texts_.skip_readonly);
     app_.add_flag("--dry-run", texts_.dry_run);
     match_ = Add("--match", texts_.match);
-    Add("--relocate", texts_.relocate);
+    relocate_ = Add("--relocate", texts_.relocate);
+    relocate_gain_ = Add("--relocate-gain", texts_.relocate_gain);
     app_.add_flag("--full", texts_.full);
     threads_ = Add("--threads", texts_.threads);
     max_time_ = Add("--max-time", texts_.max_time);
@@ -197,7 +205,7 @@ class DedupeParser {
     }
     parsed.state_directory = texts_.state;
     RETURN_IF_ERROR(CheckChoice("--match", texts_.match, {"extents", "all"}));
-    RETURN_IF_ERROR(CheckChoice("--relocate", texts_.relocate, {"never"}));
+    RETURN_IF_ERROR(CheckChoice("--relocate", texts_.relocate, {"tails", "all", "never"}));
     RETURN_IF_ERROR(CheckChoice("--progress", texts_.progress, {"auto", "plain", "json", "none"}));
     if (texts_.quiet && texts_.verbose) {
       return absl::InvalidArgumentError("--quiet and --verbose: one of them");
@@ -213,6 +221,20 @@ class DedupeParser {
     RETURN_IF_ERROR(ConvertSize(max_size_, texts_.max_size, parsed.max_file_bytes));
     if (skip_readonly_->count() > 0) parsed.skip_readonly_subvolumes = texts_.skip_readonly;
     if (match_->count() > 0) parsed.match_extents_only = texts_.match == "extents";
+    if (relocate_->count() > 0) {
+      parsed.relocate = texts_.relocate == "never" ? Relocate::kNever
+                        : texts_.relocate == "all" ? Relocate::kAll
+                                                   : Relocate::kTails;
+    }
+    if (relocate_gain_->count() > 0) {
+      double gain = 0;
+      if (!absl::SimpleAtod(texts_.relocate_gain, &gain) || !(gain > 0) || gain > kGainMax) {
+        return absl::InvalidArgumentError(absl::StrCat("--relocate-gain: '", texts_.relocate_gain,
+                                                       "' is no number above 0 and up to ",
+                                                       kGainMax));
+      }
+      parsed.relocate_gain_min = gain;
+    }
     if (max_time_->count() > 0) {
       ASSIGN_OR_RETURN(parsed.max_time, ParseTimeSpan(texts_.max_time), "--max-time");
     }
@@ -235,6 +257,8 @@ class DedupeParser {
   CLI::Option* max_size_ = nullptr;
   CLI::Option* skip_readonly_ = nullptr;
   CLI::Option* match_ = nullptr;
+  CLI::Option* relocate_ = nullptr;
+  CLI::Option* relocate_gain_ = nullptr;
   CLI::Option* threads_ = nullptr;
   CLI::Option* max_time_ = nullptr;
 };

@@ -93,6 +93,11 @@ const char* ReasonFor(const absl::Status& status) {
   }
 }
 
+double RelocateGain(const DedupeJob& job) {
+  if (job.relocate_gain_min > 0) return job.relocate_gain_min;
+  return job.relocate == Relocate::kAll ? kRelocateAllGainMin : kRelocateGainMin;
+}
+
 // One run, from arguments to exit code. Used once.
 class DedupeCommand {
  public:
@@ -235,6 +240,8 @@ class DedupeCommand {
         .full = arguments_.full,
         .match_inside = !job_.match_extents_only,
         .skip_readonly_subvolumes = job_.skip_readonly_subvolumes,
+        .relocate = job_.relocate != Relocate::kNever,
+        .relocate_gain_min = RelocateGain(job_),
         .min_file_bytes = job_.min_file_bytes,
         .max_file_bytes = job_.max_file_bytes,
         .thread_count = job_.thread_count,

@@ -52,6 +52,7 @@ void AddCounters(Json& object, const RunCounters& counters) {
   object["bytes_freed"] = OrNull(counters.bytes_freed);
   object["bytes_freeable"] = OrNull(counters.bytes_freeable);
   object["bytes_written"] = OrNull(counters.bytes_written);
+  object["bytes_relocatable"] = OrNull(counters.bytes_relocatable);
   object["bytes_pinned"] = OrNull(counters.bytes_pinned);
   object["pinned_by"] = Map(counters.pinned_by);
   object["metadata_bytes_grown"] = OrNull(counters.metadata_bytes_grown);

@@ -26,7 +26,8 @@ constexpr Phrase kHolders[] = {
     {"snapshot", "a snapshot or subvolume outside the given paths still uses them"},
     {"outside_files", "files outside the given paths still use them"},
     {"unmatched_blocks", "a part of them exists only once"},
-    {"tail", "the last, partly filled block of a file cannot be shared here"},
+    {"tail",
+     "the last, partly filled block of a file has no copy, and writing it anew would not pay"},
     {"metadata", "sharing them would take more metadata than it frees"},
     {"excluded", "excluded files, or files outside the size limits, still use them"},
     {"immutable", "immutable or append-only files use them (lsattr shows an i or a)"},
@@ -157,7 +158,18 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
     AddRow(out, "shared", absl::StrCat(BytesOrUnknown(counters.bytes_shared), " of files"));
   }
   if (dry_run || verbose) AddExamples(out, volume.examples);
+  if (counters.bytes_written.value_or(0) > 0) {
+    AddRow(out, "written",
+           absl::StrCat(BytesText(*counters.bytes_written),
+                        " anew: blocks without a copy that held the rest of their "
+                        "extents (already taken off what is freed)"));
+  }
   AddPinned(out, counters);
+  if (counters.bytes_relocatable.value_or(0) > 0) {
+    AddRow(out, "relocation",
+           absl::StrCat("would free ", BytesText(*counters.bytes_relocatable),
+                        " more by writing blocks without a copy anew (--relocate=tails)"));
+  }
   AddSkipped(out, counters);
   for (const auto& [pattern, bytes] : volume.excluded_bytes) {
     if (bytes == 0 && !verbose) continue;

@@ -77,6 +77,12 @@ std::vector<Setting> CoordinatorSettings() {
        .help = "where to listen: IP:PORT, [IPV6]:PORT or unix:/PATH (only for its owner)",
        .parameter = "ADDRESS",
        .check = CheckListenAddress},
+      {.key = "socket",
+       .help = "a further Unix socket, where this machine's administrator is looked for; `onefold "
+               "fleet` "
+               "expects /run/onefold/coordinator.sock",
+       .parameter = "PATH",
+       .check = CheckAbsolutePathOrEmpty},
       {.key = "public_address",
        .help = "HOST:PORT at which workers reach this coordinator; goes into join tokens and the "
                "certificate",

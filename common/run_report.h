@@ -48,6 +48,7 @@ struct RunCounters {
   std::optional<int64_t> bytes_shared;       // file bytes of references that were moved
   std::optional<int64_t> bytes_freed;        // on-disk bytes of dropped extents that are gone
   std::optional<int64_t> bytes_written;      // by relocation
+  std::optional<int64_t> bytes_relocatable;  // what more relocation would have freed
   std::optional<int64_t> bytes_pinned;       // on-disk bytes of extents left alone
   std::map<std::string, int64_t> pinned_by;  // holder → bytes
   std::optional<int64_t> metadata_bytes_grown;  // on disk, copies of the profile counted

@@ -6,6 +6,9 @@
 // several operations in flight. What was not in the page cache before is dropped from it
 // afterwards.
 //
+// Relocated moves come last, when all others of their drop were answered "same": what they need is
+// written to a scratch file and shared from there, so that the kernel compares these bytes too.
+//
 // No two threads ever dedupe one inode at a time (kernel hangs, docs/decisions).
 
 #ifndef ONEFOLD_WORKER_EXECUTOR_H_
@@ -37,6 +40,8 @@ struct Execution {
   bool moved = false;
   // Bytes of the moves that were answered "same".
   int64_t shared_bytes = 0;
+  // On-disk bytes that were written anew and are in use.
+  int64_t written_bytes = 0;
   // If not moved: the first answer that was not "same".
   DedupeAnswer failure = DedupeAnswer::kSame;
   int error = 0;        // errno, where there is one
@@ -52,6 +57,8 @@ class Executor {
     size_t destinations_max = 8;
     // Before a busy destination is asked again; longer each time.
     std::chrono::milliseconds retry_pause{50};
+    // Where scratch files are made; not needed without relocated moves.
+    InodeId scratch_directory = {};
     // Must outlive the executor; nullptr: nothing holds it up.
     OperationGate* gate = nullptr;
   };

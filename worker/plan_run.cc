@@ -28,6 +28,9 @@ constexpr size_t kPlannedMax = 4'000'000;
 constexpr size_t kCalledPinnedMax = 262'144;
 // How many groups may step aside for others of their batch; further ones wait for the next run.
 constexpr size_t kDeferredMax = 4096;
+// Nothing is written anew when there is less room than this for data: one batch of 2048 groups
+// writes a few MiB as a rule, and others write, too.
+constexpr int64_t kDataRoomMin = int64_t{64} << 20;
 // Groups in pages whose kept members are remembered: their pages come together.
 constexpr size_t kPagedGroupsMax = 1024;
 
@@ -94,6 +97,7 @@ PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space
       executor_(parts.volume,
                 {.thread_count = options.execute_threads,
                  .destinations_max = options.destinations_max,
+                 .scratch_directory = options.scratch_directory.value_or(InodeId{}),
                  .gate = options.gate},
                 parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
@@ -177,6 +181,7 @@ absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
   const int64_t done_before = parts_.progress.plan_bytes_done.load();
   std::vector<Drop> drops = Merge(groups, settled);
+  LeaveWhatIsNotWritten(drops);
   LeaveWhatDoesNotPay(drops);
   AddExamples(drops);
   if (options_.dry_run) {
@@ -247,11 +252,11 @@ std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Gro
   for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
     absl::StatusOr<Settled>& one = settled[i - begin];
     if (kind == PlanKind::kInside) {
-      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_);
+      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_, options_.relocation);
     } else if (!groups[i].paged) {
-      one = SettleWhole(groups[i], own.viewer, info.block_bytes);
+      one = SettleWhole(groups[i], own.viewer, info.block_bytes, options_.relocation);
     } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
-      one = SettleWhole(page, own.viewer, info.block_bytes);
+      one = SettleWhole(page, own.viewer, info.block_bytes, options_.relocation);
       if (one.ok()) pages.Note(page, *one);
     }
   }
@@ -357,6 +362,17 @@ void PlanRun::TryNextTime(uint64_t address, uint64_t generation, const GroupMemb
   }
 }
 
+void PlanRun::LeaveWhatIsNotWritten(std::vector<Drop>& drops) {
+  if (options_.scratch_directory.has_value() && has_data_room_) return;
+  const auto left = std::stable_partition(drops.begin(), drops.end(),
+                                          [](const Drop& drop) { return drop.written_bytes == 0; });
+  for (auto drop = left; drop != drops.end(); ++drop) {
+    totals_.bytes_relocatable += drop->disk_bytes - drop->written_bytes;
+    Note({drop->address, drop->generation, Outcome::kPinned, drop->held_by, drop->disk_bytes});
+  }
+  drops.erase(left, drops.end());
+}
+
 void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
   const std::vector<bool> pays = account_.Decide(drops);
   std::vector<Drop> kept;
@@ -380,7 +396,7 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
 void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
   for (const Drop& drop : drops) {
     if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
-    totals_.bytes_freeable += drop.disk_bytes;
+    totals_.bytes_freeable += drop.disk_bytes - drop.written_bytes;
     ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;
   }
@@ -399,7 +415,7 @@ void PlanRun::AddExamples(const std::vector<Drop>& drops) {
         });
     Example example{.source = viewer.PathOf(move.source),
                     .destination = viewer.PathOf(move.destination),
-                    .bytes = drop.disk_bytes};
+                    .bytes = drop.disk_bytes - drop.written_bytes};
     const auto same_files =
         std::find_if(examples.begin(), examples.end(), [&](const Example& known) {
           return known.source == example.source && known.destination == example.destination;
@@ -418,6 +434,7 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
     const Drop& drop = drops[i];
     const Execution& execution = executions[i];
     if (execution.moved) ++totals_.drop_count;
+    totals_.bytes_written += execution.written_bytes;
     if (execution.moved || execution.shared_bytes > 0) {
       pending_.push_back({.address = drop.address,
                           .generation = drop.generation,
@@ -588,6 +605,7 @@ absl::Status PlanRun::CheckRoom() {
   ASSIGN_OR_RETURN(const SpaceInfo space, parts_.volume.Space());
   const int64_t room = space.metadata_total - space.metadata_used - space.reserved +
                        space.unallocated / space.metadata_copies;
+  has_data_room_ = space.data_total - space.data_used + space.unallocated >= kDataRoomMin;
   if (room >= options_.metadata_floor_bytes) return absl::OkStatus();
   ended_early_ = !options_.dry_run;  // which only says what would happen
   parts_.report.stopped_because = absl::StrCat(
