@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/quantity.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 
 #ifndef ONEFOLD_VERSION
@@ -60,7 +61,8 @@ Output:
   -v, --verbose            print more
   -h, --help               this text
 
---dry-run, --full, --state and what concerns output are never remembered for the next run.
+--dry-run, --full, --state and what concerns output are never remembered for the next run. With
+paths, nothing of an earlier run is used; without, --exclude replaces all patterns of that run.
 
 Patterns read like .gitignore:
   @eaDir  *.iso            a file or directory of that name, at any depth
@@ -129,7 +131,7 @@ class DedupeParser {
     const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
     std::vector<std::string> options(arguments.begin(), end_of_options);
     for (size_t i = 0; i < options.size(); ++i) {
-      RETURN_IF_ERROR(CheckValue(options[i], i + 1 == options.size()));
+      RETURN_IF_ERROR(CheckValue(options[i], i + 1 < options.size() ? &options[i + 1] : nullptr));
     }
     std::reverse(options.begin(), options.end());  // as CLI11 wants them
     try {
@@ -140,8 +142,11 @@ class DedupeParser {
     DedupeArguments parsed;
     for (std::string& path : app_.remaining()) {
       if (path.size() > 1 && path.front() == '-') {
+        const std::string near = NearestWord(path, OptionNames());
         return absl::InvalidArgumentError(
-            absl::StrCat("there is no option ", path, " (a path that begins so goes behind --)"));
+            absl::StrCat("there is no option ", path,
+                         near.empty() ? "" : absl::StrCat("; did you mean ", near, "?"),
+                         " (a path that begins so goes behind --)"));
       }
       parsed.paths.push_back(std::move(path));
     }
@@ -163,9 +168,16 @@ class DedupeParser {
     return app_.add_option(name, text)->take_last();
   }
 
+  std::vector<std::string> OptionNames() const {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app_.get_options()) names.push_back(option->get_name());
+    return names;
+  }
+
   // Whether a value stands where one belongs, in our words and stricter than CLI11: "--state= DIR"
-  // gets DIR there, and --dry-run=no is taken.
-  absl::Status CheckValue(const std::string& argument, bool is_last) const {
+  // gets DIR there, --dry-run=no is taken, and a forgotten value would swallow the option behind
+  // it: "--exclude --dry-run" would be no dry run. `next`: the argument behind, or nullptr.
+  absl::Status CheckValue(const std::string& argument, const std::string* next) const {
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const CLI::Option* option =
@@ -175,8 +187,14 @@ class DedupeParser {
     if (!takes_value && equals != std::string::npos) {
       return absl::InvalidArgumentError(absl::StrCat(name, " takes no value"));
     }
-    if (takes_value && (equals == std::string::npos ? is_last : equals + 1 == argument.size())) {
+    if (takes_value &&
+        (equals == std::string::npos ? next == nullptr : equals + 1 == argument.size())) {
       return absl::InvalidArgumentError(absl::StrCat(name, ": the value is missing"));
+    }
+    if (takes_value && equals == std::string::npos && next->size() > 1 && next->front() == '-') {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": the value is missing before ", *next,
+                                                     "; if that is the value, write ", name, "=",
+                                                     *next));
     }
     return absl::OkStatus();
   }

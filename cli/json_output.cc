@@ -101,6 +101,8 @@ Json Volume(const VolumeReport& volume) {
     entry["bytes"] = example.bytes;
     json["examples"].push_back(std::move(entry));
   }
+  json["size_excluded_bytes"] = volume.size_excluded_bytes;
+  json["undecided_bytes"] = OrNull(volume.undecided_bytes);
   json["stopped_because"] = Json();
   if (!volume.stopped_because.empty()) AddRawText(json, "stopped_because", volume.stopped_because);
   json["problems"] = Problems(volume.problems);
@@ -137,6 +139,12 @@ std::string RunJson(const RunSummary& summary) {
   json["problems"] = Problems(report.problems);
   json["problems_total"] = ProblemCount(report);
   json["foreign_mounts"] = report.foreign_mounts;
+  json["foreign_btrfs"] = Json::array();
+  for (const std::string& point : report.foreign_btrfs) {
+    Json entry;
+    AddRawText(entry, "mount", point);
+    json["foreign_btrfs"].push_back(std::move(entry));
+  }
   json["warnings"] = Json::array();
   for (const std::string& warning : summary.warnings) {
     json["warnings"].push_back(ReplaceNonUtf8(warning));

@@ -315,7 +315,11 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
     if (!options_.dry_run) touched_.insert(one.sources.begin(), one.sources.end());
     for (const ExtentResult& result : one.results) Note(result);
     for (const auto& [pattern, bytes] : one.excluded_bytes) {
-      parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      if (pattern == kExcludedBySize) {
+        parts_.report.size_excluded_bytes += bytes;
+      } else {
+        parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      }
     }
     std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
   }
@@ -404,26 +408,33 @@ void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
 
 void PlanRun::AddExamples(const std::vector<Drop>& drops) {
   std::vector<Example>& examples = parts_.report.examples;
+  const size_t count_max = static_cast<size_t>(options_.example_count);
+  const auto smaller = [](const Example& a, const Example& b) { return a.bytes < b.bytes; };
   for (const Drop& drop : drops) {
-    if (examples.size() >= static_cast<size_t>(options_.example_count)) return;
-    if (drop.moves.empty() || planned_.contains(drop.address)) continue;
+    if (count_max == 0 || drop.moves.empty() || planned_.contains(drop.address)) continue;
+    const int64_t bytes = drop.disk_bytes - drop.written_bytes;
+    const auto least = std::min_element(examples.begin(), examples.end(), smaller);
+    if (examples.size() >= count_max && bytes <= least->bytes) continue;
     ExtentViewer& viewer = threads_[0]->viewer;
     // People know their files better than the snapshots of them.
     const Move& move =
         *std::min_element(drop.moves.begin(), drop.moves.end(), [](const Move& a, const Move& b) {
-          return a.destination.subvolume < b.destination.subvolume;
+          return std::make_pair(a.relocated, a.destination.subvolume) <
+                 std::make_pair(b.relocated, b.destination.subvolume);
         });
     Example example{.source = viewer.PathOf(move.source),
                     .destination = viewer.PathOf(move.destination),
-                    .bytes = drop.disk_bytes - drop.written_bytes};
+                    .bytes = bytes};
     const auto same_files =
         std::find_if(examples.begin(), examples.end(), [&](const Example& known) {
           return known.source == example.source && known.destination == example.destination;
         });
     if (same_files != examples.end()) {
       same_files->bytes += example.bytes;
-    } else {
+    } else if (examples.size() < count_max) {
       examples.push_back(std::move(example));
+    } else {
+      *least = std::move(example);
     }
   }
 }

@@ -53,6 +53,8 @@ struct ResolvedTargets {
   std::vector<std::string> excluded_paths;
   // Mounts below the given paths that are left alone.
   int64_t foreign_mounts = 0;
+  // Mount points of those that are btrfs (at most kForeignMountsListedMax).
+  std::vector<std::string> foreign_btrfs;
   // Sentences for people.
   std::vector<std::string> warnings;
 };

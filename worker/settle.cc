@@ -166,7 +166,7 @@ Drop MakeDrop(const ExtentView& view, std::vector<Move> moves) {
 void NoteExcluded(const ExtentView& view, Settled& settled) {
   std::set<int> patterns;
   for (const Reference& reference : view.references) {
-    if (reference.excluded_by >= 0) patterns.insert(reference.excluded_by);
+    if (reference.excluded_by != -1) patterns.insert(reference.excluded_by);
   }
   for (const int pattern : patterns) settled.excluded_bytes[pattern] += view.disk_bytes;
 }

@@ -49,8 +49,8 @@ struct Settled {
   std::vector<ExtentResult> results;
   // Extents that `drops` read from: they must not be dropped at the same time.
   std::vector<uint64_t> sources;
-  // Pattern index → on-disk bytes of candidates that only an excluded file keeps from being
-  // dropped.
+  // Pattern index, or kExcludedBySize → on-disk bytes of candidates that only an excluded file
+  // keeps from being dropped.
   std::map<int, int64_t> excluded_bytes;
 };
 

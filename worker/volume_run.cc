@@ -89,7 +89,8 @@ class VolumeRunner {
                 .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
         index_(volume, coordinator, stop, progress),
         requests_before_(progress.dedupe_requests.load()),
-        bytes_read_before_(progress.file_bytes_read.load()) {}
+        bytes_read_before_(progress.file_bytes_read.load()),
+        undecided_before_(progress.plan_bytes_total.load() - progress.plan_bytes_done.load()) {}
 
   absl::Status Run();
 
@@ -126,6 +127,7 @@ class VolumeRunner {
   // Progress counts all volumes of a run.
   const int64_t requests_before_;
   const int64_t bytes_read_before_;
+  const int64_t undecided_before_;
   VolumeOrder order_;
 };
 
@@ -288,6 +290,10 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
     status = ScanAgain();
     if (status.ok()) status = WorkOnce(run, /*is_first=*/false);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
+  }
+  if (unfinished()) {
+    report_.undecided_bytes =
+        std::max<int64_t>(0, progress_.plan_bytes_total.load() - progress_.plan_bytes_done.load());
   }
   RunCounters& counters = report_.counters;
   counters.dedupe_requests = progress_.dedupe_requests.load() - requests_before_;
