@@ -95,7 +95,7 @@ both_connected() { [ "$(connected_count)" = 2 ]; }
 make_coordinator() {
   mkdir -p "$place/etc"
   cat >"$place/etc/coordinator.yaml" <<YAML
-listen: ["127.0.0.1:$port", "unix:$place/coordinator.sock"]
+listen: ["0.0.0.0:$port", "unix:$place/coordinator.sock"]
 public_address: localhost:$port
 state_directory: $place/coordinator
 reflection: false
