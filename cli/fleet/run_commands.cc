@@ -64,8 +64,7 @@ beginning of it. Harmless to repeat.
 
 constexpr char kResumeHelp[] = R"(Usage:  onefold run resume RUN [OPTIONS]
 
-Lets a held run go on. RUN is an id of `onefold run list`, or an unambiguous beginning of it. Harmless to
-repeat.
+Lets a held run go on. RUN is an id of `onefold run list`, or an unambiguous beginning of it. Harmless to repeat.
 )";
 
 absl::StatusOr<std::map<std::string, std::string>> HostNames(AdminClient& client) {

@@ -379,14 +379,15 @@ v1::RunStatus RunDesk::StatusOf(Entry& entry, absl::Duration now) const {
   return status;
 }
 
-std::vector<v1::RunStatus> RunDesk::Statuses() {
+std::vector<RunDesk::Known> RunDesk::Runs() {
   const absl::Duration now = clock_.Monotonic();
-  std::vector<v1::RunStatus> statuses;
+  std::vector<Known> runs;
   MutexLock lock(&mutex_);
   for (auto& [id, entry] : entries_) {
-    if (!entry.taken_back) statuses.push_back(StatusOf(entry, now));
+    if (entry.taken_back) continue;
+    runs.push_back({.volume_uuid = entry.order.volume_uuid(), .status = StatusOf(entry, now)});
   }
-  return statuses;
+  return runs;
 }
 
 int RunDesk::working_count() {

@@ -85,8 +85,13 @@ class RunDesk {
   // Starts and ends what is due. Returns when it wants to be called again at the latest, if at all.
   absl::Duration Tick();
 
-  // Of all runs that are not forgotten, by id.
-  std::vector<v1::RunStatus> Statuses();
+  // A run and whose it is.
+  struct Known {
+    std::string volume_uuid;  // 16 bytes
+    v1::RunStatus status;
+  };
+  // All runs that are not forgotten, by id.
+  std::vector<Known> Runs();
 
   // Volumes that are worked on.
   int working_count();

@@ -97,8 +97,8 @@ class RunDeskTest : public ::testing::Test {
     Tell(Order(id, action, volume));
   }
   v1::RunStatus Status(const std::string& id) {
-    for (const v1::RunStatus& status : desk_->Statuses()) {
-      if (status.run_id() == id) return status;
+    for (const RunDesk::Known& run : desk_->Runs()) {
+      if (run.status.run_id() == id) return run.status;
     }
     return {};
   }
@@ -134,10 +134,10 @@ TEST_F(RunDeskTest, ARunFromOrderToForgotten) {
   Tell("a", kRun);  // late
   EXPECT_EQ(Status("a").state(), v1::RUN_STATE_COMPLETED);
   Tell("a", kForget);
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   EXPECT_THAT(journal_.runs, IsEmpty());
   Tell("a", kForget);
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   EXPECT_EQ(runner_.parts_of("a"), 1);
 }
 
@@ -215,7 +215,7 @@ TEST_F(RunDeskTest, ForgottenWhileItWorks) {
   Tell("a", kForget);
   Tell("a", kRun);  // late
   AwaitIdle();
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   EXPECT_THAT(journal_.runs, IsEmpty());
 }
 
@@ -277,9 +277,9 @@ TEST_F(RunDeskTest, TakenBackAndOrderedAgain) {
   EXPECT_EQ(Status("a").state(), v1::RUN_STATE_WAITING);
   order.set_action(kForget);
   Tell(order);
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   Restart();
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   order.set_action(kRun);
   order.set_attempt(2);
   Tell(order);
@@ -385,7 +385,7 @@ TEST_F(RunDeskTest, StoppedInOrder) {
   EXPECT_TRUE(desk_->Stop(absl::Seconds(60)));
   EXPECT_EQ(Status("a").state(), v1::RUN_STATE_WAITING);
   Tell("b", kRun);
-  EXPECT_THAT(desk_->Statuses(), SizeIs(1));
+  EXPECT_THAT(desk_->Runs(), SizeIs(1));
   Restart();
   EXPECT_EQ(Status("a").figures().bytes_freed(), 100);
 }
@@ -407,7 +407,7 @@ TEST_F(RunDeskTest, OrdersThatAreNotTaken) {
               HasCode(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(desk_->Take(Order("a", v1::RunOrder::ACTION_UNSPECIFIED), clock_.Monotonic()),
               HasCode(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(desk_->Statuses(), IsEmpty());
+  EXPECT_THAT(desk_->Runs(), IsEmpty());
   Tell("a", kPause);
   EXPECT_THAT(desk_->Take(Order("a", kRun, 'w'), clock_.Monotonic()),
               HasCode(absl::StatusCode::kInvalidArgument));
