@@ -17,6 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "coordinator/fleet/fleet.h"
+#include "coordinator/ordered_store.h"
 #include "coordinator/volume_rules.h"
 
 namespace grpc {
@@ -68,6 +70,16 @@ class Coordinator {
   virtual absl::Status PutRecord(const std::string& name, const std::string& bytes) = 0;
   // Names with the given prefix, ascending.
   virtual absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) = 0;
+
+  // The database `state`, for parts that keep rows of their own there. Lives as long as the
+  // coordinator.
+  virtual index::OrderedStore& state() = 0;
+
+  // Makes this the coordinator of a fleet: hosts report to the service, leases go only to those
+  // that have a run, and each may speak only of its own volumes. Call at most once, before the
+  // service is reachable; Fleet::Tick is the caller's to call. The fleet lives as long as the
+  // coordinator. `options.waiting_bytes` is filled in. DATA_LOSS as Fleet::Open.
+  virtual absl::StatusOr<Fleet*> OpenFleet(Fleet::Options options) = 0;
 
   // Bytes that deleted rows still occupy are given back (compaction). Blocks.
   virtual absl::Status Compact() = 0;
