@@ -176,6 +176,7 @@ absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
 
 absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   if (groups.empty()) return absl::OkStatus();
+  if (options_.gate != nullptr) options_.gate->Wait(0, 0, parts_.stop);
   RETURN_IF_ERROR(CheckRoom());
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));

@@ -87,7 +87,7 @@ class VolumeRunner {
         limits_{.min_file_bytes = options.min_file_bytes,
                 .max_file_bytes = options.max_file_bytes,
                 .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
-        index_(volume, coordinator, stop, progress),
+        index_(volume, coordinator, stop, progress, options.gate),
         requests_before_(progress.dedupe_requests.load()),
         bytes_read_before_(progress.file_bytes_read.load()),
         undecided_before_(progress.plan_bytes_total.load() - progress.plan_bytes_done.load()) {}
