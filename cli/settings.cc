@@ -45,7 +45,9 @@ std::vector<Setting> CoordinatorSettings() {
       {.key = "insecure",
        .type = SettingType::kBool,
        .default_value = "false",
-       .help = "speak without TLS, also beyond this machine: anybody can then do anything"},
+       .help = "speak without TLS, also beyond this machine: anybody can then do anything (on Unix "
+               "sockets "
+               "and loopback addresses there is never TLS)"},
       {.key = "reflection",
        .type = SettingType::kBool,
        .default_value = "true",
@@ -68,6 +70,21 @@ std::vector<Setting> CoordinatorSettings() {
        .help = "extents that one volume may have in the index (80 bytes each)",
        .parameter = "N",
        .minimum = 1},
+      {.key = "memory_mib",
+       .type = SettingType::kInteger,
+       .default_value = "320",
+       .help =
+           "what caches, uploads and plans may take together, about; the process needs some 100 "
+           "MiB beside it",
+       .parameter = "N",
+       .minimum = 64,
+       .maximum = 1 << 20},
+      {.key = "free_space_mib",
+       .type = SettingType::kInteger,
+       .default_value = "256",
+       .help = "take nothing into the index while less is free on its disk",
+       .parameter = "N",
+       .maximum = 1 << 30},
       {.key = "runs_at_once",
        .type = SettingType::kInteger,
        .default_value = "16",

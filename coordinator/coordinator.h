@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "coordinator/ordered_store.h"
 #include "coordinator/volume_rules.h"
 
 namespace grpc {
@@ -38,6 +39,9 @@ class Coordinator {
     // the background stands back behind calls.
     int64_t memory_bytes = kHostMemoryBytes;
     VolumeRules rules = {};
+    // The index takes nothing in while less is free on its disk, state while an eighth of it is; 0:
+    // until it is full.
+    int64_t free_bytes_min = 0;
   };
 
   // Opens or creates the state directory. `clock` must outlive the coordinator.
@@ -68,6 +72,14 @@ class Coordinator {
   virtual absl::Status PutRecord(const std::string& name, const std::string& bytes) = 0;
   // Names with the given prefix, ascending.
   virtual absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) = 0;
+
+  // The database `state`, for parts that keep rows of their own there. Lives as long as the
+  // coordinator.
+  virtual index::OrderedStore& state() = 0;
+
+  // Makes `directory`, which must be absent and on the filesystem of the state directory, a copy of
+  // `state` as it is now, ready to be opened. Costs next to no space.
+  virtual absl::Status CheckpointState(const std::string& directory) = 0;
 
   // Bytes that deleted rows still occupy are given back (compaction). Blocks.
   virtual absl::Status Compact() = 0;

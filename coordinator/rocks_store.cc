@@ -9,6 +9,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "coordinator/disk_space.h"
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
 #include "coordinator/rocks_status.h"
@@ -168,13 +170,14 @@ std::string EndOfPrefix(absl::string_view prefix) {
   return end;
 }
 
-class RocksStore final : public OrderedStore {
+class RocksStore final : public RocksBackedStore {
  public:
-  RocksStore(std::string directory, rocksdb::Options options, bool large,
+  RocksStore(std::string directory, rocksdb::Options options, const RocksBudget& budget,
              std::unique_ptr<rocksdb::DB> db)
       : directory_(std::move(directory)),
         options_(std::move(options)),
-        large_(large),
+        large_(budget.large),
+        free_bytes_min_(budget.free_bytes_min),
         db_(std::move(db)) {}
 
   ~RocksStore() override {
@@ -208,12 +211,20 @@ class RocksStore final : public OrderedStore {
 
   absl::Status Write(const RowBatch& batch) override {
     if (batch.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckFreeSpace(directory_, free_bytes_min_));
     if (write_failed_.exchange(false)) {
       // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so.
       // The write below says whether it has.
       db_->Resume().PermitUncheckedError();
     }
     return Noted(batch.size() >= kIngestRowsMin ? Ingest(batch) : Log(batch));
+  }
+
+  absl::Status Checkpoint(const std::string& directory) override {
+    rocksdb::Checkpoint* made = nullptr;
+    const rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    return Checked(status.ok() ? checkpoint->CreateCheckpoint(directory) : status);
   }
 
   absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
@@ -306,6 +317,7 @@ class RocksStore final : public OrderedStore {
   const std::string directory_;
   const rocksdb::Options options_;
   const bool large_;
+  const int64_t free_bytes_min_;
   const std::unique_ptr<rocksdb::DB> db_;
   std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
@@ -335,8 +347,8 @@ absl::Status PrepareDirectory(const std::string& directory) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
-                                                             const RocksBudget& budget) {
+absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
+                                                                 const RocksBudget& budget) {
   RETURN_IF_ERROR(PrepareDirectory(directory));
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
@@ -349,8 +361,7 @@ absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& 
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);
-  return std::make_unique<RocksStore>(directory, options, budget.large,
-                                      std::unique_ptr<rocksdb::DB>(db));
+  return std::make_unique<RocksStore>(directory, options, budget, std::unique_ptr<rocksdb::DB>(db));
 }
 
 }  // namespace onefold::index

@@ -46,6 +46,14 @@ class Coordinator:
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
         self.channel = None
 
+    @classmethod
+    def at(cls, address):
+        """Only the calls: to an address where somebody else serves."""
+        self = cls.__new__(cls)
+        self.address = address
+        self.channel = self.process = None
+        return self
+
     def output(self):
         self.log.seek(0)
         return self.log.read().decode(errors="replace")
@@ -101,11 +109,13 @@ class Coordinator:
         return self.process.wait(seconds * SLOW)
 
     def close(self):
+        if self.channel is not None:
+            self.channel.close()
+        if self.process is None:
+            return
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        if self.channel is not None:
-            self.channel.close()
         self.log.close()
 
 

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -190,6 +191,24 @@ class ServiceTest(CoordinatorTest):
         served = self.serve("--no-reflection", state="other")
         self.assert_code(grpc.StatusCode.UNIMPLEMENTED, services, served)
 
+    # As systemd sees it with Type=notify and WatchdogSec=.
+    def test_the_service_manager_is_told(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.path("notify"))
+            manager.settimeout(20 * SLOW)
+            served = self.start(env={"NOTIFY_SOCKET": self.path("notify"), "WATCHDOG_USEC": "1000000",
+                                     "JOURNAL_STREAM": "8:1"})
+            self.assertRegex(manager.recv(4096), rb"^READY=1\nSTATUS=serving on 127")
+            for _ in range(4):
+                self.assertEqual(manager.recv(4096), b"WATCHDOG=1")
+            served.process.send_signal(signal.SIGTERM)
+            told = manager.recv(4096)
+            while told == b"WATCHDOG=1":
+                told = manager.recv(4096)
+            self.assertEqual(told, b"STOPPING=1")
+            self.assertEqual(served.process.wait(20 * SLOW), 0)
+            self.assertRegex(served.output(), r"^<6>serving ")
+
     def test_logs_as_json(self):
         served = self.serve("--log-format=json")
         served.stop()
@@ -206,11 +225,67 @@ class ServiceTest(CoordinatorTest):
 class PlainTextTest(CoordinatorTest):
 
     def test_plain_text_stays_on_the_machine(self):
-        refused = self.start(listen=f"0.0.0.0:{fleet.free_port()}")
-        self.assertEqual(refused.process.wait(20 * SLOW), 1)
-        self.assertIn("without TLS", refused.output())
-        allowed = self.serve("--insecure", listen=f"0.0.0.0:{fleet.free_port()}")
-        self.assertIn("warning: insecure", allowed.output())
+        served = self.serve(listen=f"0.0.0.0:{fleet.free_port()}")
+        self.assert_code(grpc.StatusCode.UNAVAILABLE, served.sync, UUID)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(served.state, "identity")).st_mode), 0o700)
+        served.stop()
+        for _ in range(2):  # at every start
+            allowed = self.serve("--insecure", listen=served.address)
+            self.assertIn("warning: insecure", allowed.output())
+            allowed.sync(UUID)
+            allowed.stop()
+
+
+class BackupTest(CoordinatorTest):
+
+    def copy(self, verb, directory, state, code=0):
+        run = subprocess.run([BIN, "coordinator", verb, directory, "--state-directory", state],
+                             stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=60 * SLOW)
+        self.assertEqual(run.returncode, code, run)
+        return run
+
+    # The epoch of a lease is in state: after restoring, the next one must follow it.
+    def test_backup_of_a_running_coordinator_and_restore(self):
+        served = self.serve(listen=f"0.0.0.0:{fleet.free_port()}")
+        control = Coordinator.at(f"unix:{served.state}/control.sock")
+        self.addCleanup(control.close)
+        order = control.sync(UUID, worker="first")
+        self.assertEqual(order.lease.epoch, 1)
+        backup = self.path("backup")
+        self.copy("backup", backup, served.state)
+        self.assertEqual(sorted(os.listdir(backup)), ["ONEFOLD_BACKUP", "identity", "state"])
+        self.assertEqual(stat.S_IMODE(os.stat(backup).st_mode), 0o700)
+        self.assertFalse(os.path.exists(os.path.join(served.state, "checkpoint")))
+        self.assertIn("exists", self.copy("backup", backup, served.state, 1).stderr)
+        self.assertIn("in use by process", self.copy("restore", backup, served.state, 1).stderr)
+        served.stop()
+        self.assertIn("state exists", self.copy("restore", backup, served.state, 1).stderr)
+
+        fresh = self.path("fresh")
+        self.copy("restore", backup, fresh)
+        for name in os.listdir(os.path.join(backup, "identity")):
+            with open(os.path.join(backup, "identity", name), "rb") as before, \
+                    open(os.path.join(fresh, "identity", name), "rb") as after:
+                self.assertEqual(before.read(), after.read(), name)
+        again = self.serve(state="fresh")
+        after = again.sync(UUID, worker="first")
+        self.assertGreaterEqual(after.lease.epoch, 1)
+        self.assertNotEqual(after.incarnation, order.incarnation)  # old uploads do not count
+        self.assertFalse(again.sync(UUID, worker="second").HasField("lease"))
+
+    def test_backup_of_a_stopped_coordinator(self):
+        served = self.serve()
+        served.sync(UUID, worker="first")
+        served.stop()
+        self.copy("backup", self.path("backup"), served.state)
+        self.copy("restore", self.path("backup"), self.path("fresh"))
+        again = self.serve(state="fresh")
+        self.assertFalse(again.sync(UUID, worker="second").HasField("lease"))
+
+    def test_what_is_no_backup_is_refused(self):
+        os.mkdir(self.path("empty"))
+        self.assertIn("is no backup", self.copy("restore", self.path("empty"), self.path("s"), 1).stderr)
+        self.assertIn("no coordinator's state", self.copy("backup", self.path("b"), self.path("s"), 1).stderr)
 
 
 class ShardTest(CoordinatorTest):
@@ -255,7 +330,7 @@ class FullDiskTest(CoordinatorTest):
         os.mkdir(mount)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96M", "none", mount], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", mount], check=True)
-        served = self.serve(state="disk/state")
+        served = self.serve("--free-space-mib=16", state="disk/state")
         order = served.sync(UUID)
         requests = [begin(order, UUID)] + [batch(16 * 8192 * i, 8192) for i in range(10)]
         durable = max(answer.durable_below_address for answer in served.upload(requests))
@@ -281,7 +356,7 @@ class FullDiskTest(CoordinatorTest):
         self.assertEqual(last.extent_count, 21 * 8192)
         self.patiently(served, lambda: served.sync(bytes(16), "other"))
         served.stop(signal.SIGKILL)
-        again = self.serve(state="disk/state")
+        again = self.serve("--free-space-mib=16", state="disk/state")
         self.assertEqual(again.sync(UUID).extent_count, 21 * 8192)
 
 
