@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -80,8 +82,11 @@ Exit codes:
 }
 
 FleetServer::Options ServerOptions(const Config& config) {
+  std::vector<std::string> listen = config.List("listen");
+  const std::string& socket = config.Text("socket");
+  if (!socket.empty()) listen.push_back(absl::StrCat("unix:", socket));
   return {.state_directory = config.Text("state_directory"),
-          .listen = config.List("listen"),
+          .listen = std::move(listen),
           .public_address = config.Text("public_address"),
           .insecure = config.Bool("insecure"),
           .reflection = config.Bool("reflection"),

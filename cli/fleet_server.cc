@@ -29,6 +29,8 @@
 #include "common/network_limits.h"
 #include "common/status_macros.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/fleet/admin_service.h"
+#include "coordinator/fleet/fleet.h"
 #include "coordinator/identity/enrollment_service.h"
 #include "coordinator/identity/grpc_door.h"
 #include "coordinator/identity/identity.h"
@@ -106,6 +108,10 @@ class FleetServerImpl final : public FleetServer {
 
   absl::Status Serve() {
     RETURN_IF_ERROR(OpenIdentity());
+    ASSIGN_OR_RETURN(fleet_, coordinator_->OpenFleet({.runs_at_once = options_.runs_at_once}));
+    for (const std::string& warning : fleet_->warnings()) log_.Warning(warning);
+    admin_.emplace(AdminService::Options{.public_address = options_.public_address}, clock_,
+                   *fleet_, identity_.get());
     grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
     SetReflection(options_.reflection, builder);
@@ -114,6 +120,7 @@ class FleetServerImpl final : public FleetServer {
     creators.push_back(NewRetryDelayInterceptors());
     builder.experimental().SetInterceptorCreators(std::move(creators));
     builder.RegisterService(&coordinator_->service());
+    builder.RegisterService(&*admin_);
     builder.RegisterService(&maintenance_);
     if (enrollment_) builder.RegisterService(&*enrollment_);
 
@@ -139,6 +146,10 @@ class FleetServerImpl final : public FleetServer {
   }
 
   void Tick() override {
+    const absl::Status ticked = fleet_->Tick();
+    if (!ticked.ok()) {
+      log_.Error("what is due could not be started", {{"error", ticked.ToString()}});
+    }
     if (identity_ == nullptr || clock_.Monotonic() < next_maintenance_) return;
     next_maintenance_ = clock_.Monotonic() + kMaintenanceInterval;
     const absl::Status status = identity_->Maintain(clock_.Now());
@@ -219,6 +230,8 @@ class FleetServerImpl final : public FleetServer {
   MaintenanceService maintenance_;
   std::unique_ptr<Identity> identity_;  // null where all is plain text
   std::optional<EnrollmentService> enrollment_;
+  Fleet* fleet_ = nullptr;  // the coordinator's
+  std::optional<AdminService> admin_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   absl::Duration next_maintenance_ = absl::ZeroDuration();

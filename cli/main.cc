@@ -14,9 +14,11 @@
 #include "cli/command_line.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
-#include "cli/fleet/join_command.h"
+#include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
 #include "cli/run_summary.h"
+#include "cli/standalone_command.h"
+#include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
@@ -28,18 +30,9 @@ int RunVersion(const Arguments&) { return PrintText(ProgramVersion()); }
 constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
-constexpr const Command* kFleetCommands[] = {
-    &kFleetJoinCommand,
-};
-constexpr CommandGroup kFleetGroup = {.name = "onefold fleet",
-                                      .introduction = "Hosts that work for one coordinator.\n",
-                                      .commands = kFleetCommands,
-                                      .command_count = std::size(kFleetCommands)};
-constexpr Command kFleetCommand = {
-    .name = "fleet", .summary = "hosts of a fleet", .group = &kFleetGroup};
-
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand, &kCoordinatorCommand, &kFleetCommand, &kHealthCommand, &kVersionCommand,
+    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
+    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
 };
 
 constexpr CommandGroup kProgram = {

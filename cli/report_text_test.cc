@@ -81,7 +81,7 @@ TEST(SummaryTextTest, ADryRunShowsExamplesAndTakesTheFearAway) {
   volume.counters.bytes_freeable = 921 * kMiB;
   volume.examples = {{"/srv/a\x1b[2J", "/srv/b", 12 * kMiB}};
   EXPECT_THAT(SummaryText(summary, Verbosity::kNormal),
-              AllOf(HasSubstr("Dry run: a run would free at most 921.0 MiB. Nothing was changed."),
+              AllOf(HasSubstr("Dry run: a run would free about 921.0 MiB. Nothing was changed."),
                     HasSubstr("12.0 MiB: /srv/b\n"), HasSubstr("as in /srv/a\\x1b[2J\n"),
                     HasSubstr("kernel itself has compared every byte; no file is replaced"),
                     Not(HasSubstr("Freed"))));

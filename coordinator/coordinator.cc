@@ -99,14 +99,16 @@ class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(index::DirectoryLock lock, std::unique_ptr<RocksBackedStore> state,
                   OpenIndex index, std::unique_ptr<LeaseOffice> leases,
-                  std::vector<std::string> warnings, const Coordinator::Options& options)
-      : lock_(std::move(lock)),
+                  std::vector<std::string> warnings, const Coordinator::Options& options,
+                  Clock& clock)
+      : clock_(clock),
+        lock_(std::move(lock)),
         state_(std::move(state)),
         index_(std::move(index)),
         leases_(std::move(leases)),
         warnings_(std::move(warnings)),
-        service_(*index_.store, *index_.volumes, *leases_, ServiceMemory(options.memory_bytes),
-                 options.rules) {}
+        service_(*index_.store, *index_.volumes, *leases_, options.rules,
+                 ServiceMemory(options.memory_bytes)) {}
 
   grpc::Service& service() override { return service_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -138,15 +140,36 @@ class CoordinatorImpl final : public Coordinator {
     return index::MakeDatabaseDirectory(directory, kStateKind, index::kStateFormat);
   }
 
+  absl::StatusOr<Fleet*> OpenFleet(Fleet::Options options) override {
+    options.lease_ttl = leases_->ttl();
+    options.waiting_bytes = [this](const VolumeUuid& uuid) { return WaitingBytes(uuid); };
+    ASSIGN_OR_RETURN(fleet_, Fleet::Open(std::move(options), *state_, clock_));
+    service_.ServeFleet(*fleet_);
+    return fleet_.get();
+  }
+
   absl::Status Compact() override { return index_.store->Compact(); }
 
  private:
+  // Extents that wait, at their mean size.
+  std::optional<int64_t> WaitingBytes(const VolumeUuid& uuid) const {
+    const index::Volume* volume = index_.volumes->Find(uuid);
+    if (volume == nullptr) return std::nullopt;
+    const index::VolumeRecord record = volume->Record();
+    if (record.extent_count() == 0) return std::nullopt;
+    const double mean = static_cast<double>(record.extent_blocks()) * record.block_bytes() /
+                        static_cast<double>(record.extent_count());
+    return static_cast<int64_t>(mean * static_cast<double>(record.queue().queued_count()));
+  }
+
+  Clock& clock_;
   // In this order: what comes later refers to what comes before.
   const index::DirectoryLock lock_;
   const std::unique_ptr<RocksBackedStore> state_;
   const OpenIndex index_;
   const std::unique_ptr<LeaseOffice> leases_;
   const std::vector<std::string> warnings_;
+  std::unique_ptr<Fleet> fleet_;  // null unless it was opened
   index::CoordinatorService service_;
 };
 
@@ -175,7 +198,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
                                                         index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
-                                           std::move(leases), std::move(warnings), options);
+                                           std::move(leases), std::move(warnings), options, clock);
 }
 
 }  // namespace onefold

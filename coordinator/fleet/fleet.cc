@@ -47,7 +47,9 @@ absl::Duration Fleet::IdleDelay() const {
 }
 
 fleet::DispatchRules Fleet::Rules() const {
-  return {.runs_at_once = options_.runs_at_once, .silent_after = 3 * IdleDelay()};
+  // Less than a minute is no silence.
+  return {.runs_at_once = options_.runs_at_once,
+          .silent_after = std::max(3 * IdleDelay(), absl::Minutes(1))};
 }
 
 absl::Status Fleet::Commit(Changes changes) {
@@ -276,11 +278,27 @@ Fleet::FleetRun& Fleet::AddRun(const OwnedVolume& volume, std::shared_ptr<const 
   if (run.rules != nullptr) run.record.set_rules_yaml(fleet::CanonicalYaml(*run.rules));
   run.record.set_create_unix_seconds(absl::ToUnixSeconds(now));
   run.set_state(v1::RUN_STATE_WAITING);
-  if (options_.expected_gain) {
-    const std::optional<int64_t> gain = options_.expected_gain(run.volume);
-    if (gain) run.record.set_expected_bytes(*gain);
+  if (const std::optional<int64_t> gain = ExpectedGain(run.volume)) {
+    run.record.set_expected_bytes(*gain);
   }
   return run;
+}
+
+std::optional<int64_t> Fleet::ExpectedGain(const VolumeUuid& volume) const {
+  const auto& runs = books_.runs.runs();
+  for (auto at = runs.rbegin(); at != runs.rend(); ++at) {
+    const storage::v1::FleetRunRecord& record = at->second.record;
+    if (at->second.volume != volume || !record.has_result()) continue;
+    if (record.result().has_bytes_expected()) return record.result().bytes_expected();
+    const int64_t scanned = record.result().bytes_scanned();
+    if (scanned <= 0 || !record.result().has_bytes_freed() || !options_.waiting_bytes) continue;
+    const std::optional<int64_t> waiting = options_.waiting_bytes(volume);
+    if (!waiting) return std::nullopt;
+    const double share =
+        static_cast<double>(record.result().bytes_freed()) / static_cast<double>(scanned);
+    return static_cast<int64_t>(static_cast<double>(*waiting) * std::clamp(share, 0.0, 1.0));
+  }
+  return std::nullopt;
 }
 
 }  // namespace onefold

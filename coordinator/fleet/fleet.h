@@ -41,9 +41,9 @@ class Fleet {
     // How long a lease lasts that is not renewed: a silent host has stopped by then.
     absl::Duration lease_ttl = absl::Minutes(5);
     uint64_t jitter_seed = 1;
-    // Bytes that a run of the volume would free, if that is known. Called under the fleet's lock;
-    // must not call the fleet.
-    std::function<std::optional<int64_t>(const VolumeUuid&)> expected_gain;
+    // On-disk bytes of the volume that wait for an outcome, as its index says; nullopt if there is
+    // none. Called under the fleet's lock; must not call the fleet.
+    std::function<std::optional<int64_t>(const VolumeUuid&)> waiting_bytes = {};
   };
 
   struct SyncAnswer {
@@ -138,6 +138,9 @@ class Fleet {
   // A run that waits, not yet among the changes' runs. Numbers follow each other within `changes`.
   FleetRun& AddRun(const OwnedVolume& volume, std::shared_ptr<const fleet::Policy> rules,
                    absl::Time now, Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What a run of the volume is expected to free, by what earlier ones found and what waits.
+  std::optional<int64_t> ExpectedGain(const VolumeUuid& volume) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts a result that is new in `after`.
   void CountResult(const FleetRun& before, const FleetRun& after, Changes& changes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

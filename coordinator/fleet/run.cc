@@ -136,6 +136,9 @@ bool TakeReport(FleetRun& run, const v1::RunStatus& status, bool stop_wanted, ab
     return true;
   }
   if (IsEnded(status.state())) {
+    if (run.record.start_unix_seconds() == 0) {  // it was faster than its reports
+      run.record.set_start_unix_seconds(absl::ToUnixSeconds(now));
+    }
     EndRun(run, status.state(), status, now);
     return true;
   }
@@ -146,6 +149,8 @@ bool TakeReport(FleetRun& run, const v1::RunStatus& status, bool stop_wanted, ab
     run.record.set_start_unix_seconds(absl::ToUnixSeconds(now));
     return true;
   }
+  // Stopped, but not yet as a person wants it: its end, with figures, is still to come.
+  if (run.wish() == Wish::kCancel) return false;
   // A stop that belongs to an earlier beginning says nothing of this one; and one that is not
   // wanted any more will hear that it may go on.
   if (status.attempt() != 0 && status.attempt() != run.record.attempt()) return false;
