@@ -18,12 +18,14 @@
 #include <fstream>
 #include <functional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "coordinator/disk_space.h"
 #include "coordinator/keys.h"
@@ -45,6 +47,12 @@ constexpr uint64_t kUnflushedBytesMax = 64 << 10;
 // Tables of level 0 from which on no further ones are added until some are merged: each is asked by
 // every look-up. For stores that are `large`.
 constexpr int kLevel0FilesMax = 160;
+// Tables of level 0 that start a merge while runs come in, and when they have stopped to for so
+// long. A merge rewrites what is below, so the fewer the better for whoever writes; each one that
+// is left costs whoever reads.
+constexpr int kLevel0FilesBusy = 24;
+constexpr int kLevel0FilesQuiet = 6;
+constexpr absl::Duration kQuietAfter = absl::Seconds(5);
 constexpr absl::Duration kMergePollInterval = absl::Milliseconds(20);
 // Space that is not worth a compaction.
 constexpr uint64_t kCompactBytesMin = 256 << 10;
@@ -115,7 +123,7 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
     options.bottommost_compression_opts.enabled = true;
     // Runs that come in faster than they are merged are held back by AwaitMerges, not by these,
     // which would hold back what is small and urgent.
-    options.level0_file_num_compaction_trigger = 24;
+    options.level0_file_num_compaction_trigger = kLevel0FilesQuiet;
     options.level0_slowdown_writes_trigger = 4 * kLevel0FilesMax;
     options.level0_stop_writes_trigger = 8 * kLevel0FilesMax;
   }
@@ -178,9 +186,19 @@ class RocksStore final : public RocksBackedStore {
         options_(std::move(options)),
         large_(budget.large),
         free_bytes_min_(budget.free_bytes_min),
-        db_(std::move(db)) {}
+        db_(std::move(db)) {
+    if (large_) quiet_watch_ = std::thread([this] { WatchForQuiet(); });
+  }
 
   ~RocksStore() override {
+    if (quiet_watch_.joinable()) {
+      {
+        MutexLock lock(&mutex_);
+        stop_ = true;
+        changed_.NotifyAll();
+      }
+      quiet_watch_.join();
+    }
     // Nothing is lost when either fails: what was acknowledged is in the log.
     FlushIfMuch().IgnoreError();
     db_->Close().PermitUncheckedError();
@@ -272,9 +290,44 @@ class RocksStore final : public RocksBackedStore {
   }
 
   absl::Status Ingest(const RowBatch& batch) {
-    if (large_) AwaitMerges();
+    if (large_) {
+      NoteRun();
+      AwaitMerges();
+    }
     const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
     return IngestBatch(*db_, options_, batch, directory_, stem, /*parallel=*/large_);
+  }
+
+  // Runs come in: merge seldom.
+  void NoteRun() {
+    MutexLock lock(&mutex_);
+    ++run_count_;
+    if (!std::exchange(busy_, true)) {
+      SetMergeTrigger(kLevel0FilesBusy);
+      changed_.NotifyAll();
+    }
+  }
+
+  // Back to merging early when no run has come for a while.
+  void WatchForQuiet() {
+    MutexLock lock(&mutex_);
+    while (!stop_) {
+      if (!busy_) {
+        changed_.Wait(&mutex_);
+        continue;
+      }
+      const int64_t before = run_count_;
+      changed_.WaitFor(&mutex_, absl::ToChronoMilliseconds(kQuietAfter));
+      if (stop_ || run_count_ != before) continue;
+      busy_ = false;
+      SetMergeTrigger(kLevel0FilesQuiet);
+    }
+  }
+
+  void SetMergeTrigger(int files) {
+    // It has no other say than in when to merge, so what is wrong is told by the next write.
+    db_->SetOptions({{"level0_file_num_compaction_trigger", absl::StrCat(files)}})
+        .PermitUncheckedError();
   }
 
   // A compaction that failed ends the waiting: what is written next tells why.
@@ -321,6 +374,14 @@ class RocksStore final : public RocksBackedStore {
   const std::unique_ptr<rocksdb::DB> db_;
   std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
+
+  // Of a store that is large: whether runs come in.
+  Mutex mutex_;
+  CondVar changed_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t run_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread quiet_watch_;
 };
 
 absl::Status PrepareDirectory(const std::string& directory) {
@@ -353,10 +414,6 @@ absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::stri
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
-  if (budget.large) {
-    env.LowerThreadPoolCPUPriority(rocksdb::Env::Priority::LOW, rocksdb::CpuPriority::kLow)
-        .PermitUncheckedError();
-  }
   const rocksdb::Options options = StoreOptions(budget);
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);

@@ -33,8 +33,8 @@ struct RocksBudget {
   int64_t free_bytes_min = 0;
   // Table files that are held open.
   int open_files = 64;
-  // For hundreds of millions of rows, written by many at a time: larger levels, and compaction at a
-  // low priority of the processor.
+  // For hundreds of millions of rows, written by many at a time: larger levels, tables
+  // made in parallel, and whoever writes large batches faster than they are merged is held back.
   bool large = false;
 };
 
