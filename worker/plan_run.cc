@@ -328,6 +328,7 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 }
 
 void PlanRun::Note(ExtentResult result) {
+  if (result.outcome == Outcome::kRetry) ++totals_.retry_count;
   if (result.outcome == Outcome::kPinned) {
     if (called_pinned_.size() < kCalledPinnedMax) {
       called_pinned_[result.address] = result.generation;
