@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -127,6 +129,7 @@ class FleetServerImpl final : public FleetServer {
     std::vector<std::string> listen = options_.listen;
     if (const auto control = ControlAddress()) listen.push_back(*control);
     std::vector<int> ports(listen.size(), 0);
+    for (const std::string& address : listen) MakeFolderOf(address);
     for (size_t i = 0; i < listen.size(); ++i) {
       ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(listen[i]));
       builder.AddListeningPort(listen[i], credentials, &ports[i]);
@@ -197,6 +200,15 @@ class FleetServerImpl final : public FleetServer {
     return FleetServerCredentials(
         {.identity_file = identity_->server_file(), .trusted_file = identity_->trusted_file()},
         MakeDoor(*identity_, clock_));
+  }
+
+  // As /run/onefold, which is gone after each boot. Only for the owner: the umask says so.
+  static void MakeFolderOf(const std::string& address) {
+    if (!IsUnixAddress(address)) return;
+    std::error_code listening_tells;
+    std::filesystem::create_directories(
+        std::filesystem::path(std::string(absl::StripPrefix(address, kUnixPrefix))).parent_path(),
+        listening_tells);
   }
 
   static std::string Failed(const std::vector<std::string>& listen, const std::vector<int>& ports) {

@@ -2,10 +2,12 @@
 
 #include <absl/synchronization/mutex.h>
 #include <fcntl.h>
+#include <grpc/support/log.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -60,6 +62,12 @@ void HoldStandardDescriptors() {
   }
 }
 
+// gRPC would print lines of its own between ours, in no format of a log, and whoever can reach the
+// port could make it do so for ever. GRPC_VERBOSITY, which gRPC obeys, brings them back.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
 // Libraries throw where memory or threads run out; nobody wants a core dump for that.
 [[noreturn]] void EndWithoutResources() {
   constexpr char kMessage[] =
@@ -74,6 +82,7 @@ void HoldStandardDescriptors() {
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
   std::set_terminate(onefold::EndWithoutResources);
+  onefold::SilenceGrpc();
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.
