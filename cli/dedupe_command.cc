@@ -25,7 +25,6 @@
 #include "cli/privileges.h"
 #include "cli/progress_printer.h"
 #include "cli/report_text.h"
-#include "cli/resolve_targets.h"
 #include "cli/run_store.h"
 #include "cli/run_summary.h"
 #include "cli/stopping.h"
@@ -34,6 +33,7 @@
 #include "worker/exclude.h"
 #include "worker/kernel_check.h"
 #include "worker/mounts.h"
+#include "worker/resolve_targets.h"
 #include "worker/volume_run.h"
 
 namespace onefold {
@@ -93,6 +93,11 @@ const char* ReasonFor(const absl::Status& status) {
   }
 }
 
+double RelocateGain(const DedupeJob& job) {
+  if (job.relocate_gain_min > 0) return job.relocate_gain_min;
+  return job.relocate == Relocate::kAll ? kRelocateAllGainMin : kRelocateGainMin;
+}
+
 // One run, from arguments to exit code. Used once.
 class DedupeCommand {
  public:
@@ -143,6 +148,7 @@ class DedupeCommand {
     SystemPathSource source;
     TakeTargets(ResolveTargets(job_.paths, mounts, source, excludes_));
     if (targets_.empty()) return absl::OkStatus();
+    if (arguments_.exclude_patterns) WarnOfMisplacedExcludes(source);
 
     RETURN_IF_ERROR(OpenCoordinator());
     const absl::StatusOr<std::string> state = source.RealPath(state_directory_);
@@ -185,9 +191,44 @@ class DedupeCommand {
     if (!last.has_value() || last->paths.empty()) return nothing();
     job_ = MakeJob(arguments_, &*last, "/");
     if (arguments_.verbosity != Verbosity::kQuiet) {
-      printer_.Say(absl::StrCat("onefold: as last time: ", JobText(job_), "\n"));
+      printer_.Say(absl::StrCat(JobIsAltered()
+                                    ? "onefold: the paths of last time, with other options: "
+                                    : "onefold: as last time: ",
+                                JobText(job_), "\n"));
     }
     return absl::OkStatus();
+  }
+
+  // A pattern with a slash counts from the given paths, not from where it was typed; the shell's
+  // completion makes people type the latter.
+  void WarnOfMisplacedExcludes(PathSource& source) {
+    for (const std::string& pattern : *arguments_.exclude_patterns) {
+      if (pattern.empty() || pattern.front() == '/' || pattern.find('/') >= pattern.size() - 1 ||
+          pattern.find_first_of("*?[\\") != std::string::npos) {
+        continue;
+      }
+      const std::string here = AbsolutePath(pattern, WorkingDirectory());
+      if (!source.RealPath(here).ok()) continue;
+      bool is_there = false;
+      for (const std::string& path : job_.paths) {
+        is_there |= source.RealPath(AbsolutePath(pattern, path)).ok();
+      }
+      if (!is_there) {
+        Warn(
+            absl::StrCat("--exclude ", Escape(pattern),
+                         " counts from the given paths and names nothing there; for what lies here "
+                         "write --exclude ",
+                         Escape(here)));
+      }
+    }
+  }
+
+  // Whether an option of the remembered job was given anew.
+  bool JobIsAltered() const {
+    return arguments_.exclude_patterns || arguments_.min_file_bytes || arguments_.max_file_bytes ||
+           arguments_.skip_readonly_subvolumes || arguments_.match_extents_only ||
+           arguments_.relocate || arguments_.relocate_gain_min || arguments_.thread_count ||
+           arguments_.max_time;
   }
 
   absl::Status OpenCoordinator() {
@@ -209,6 +250,7 @@ class DedupeCommand {
     for (const std::string& warning : resolved.warnings) Warn(warning);
     summary_.excluded_paths = std::move(resolved.excluded_paths);
     summary_.report.foreign_mounts = resolved.foreign_mounts;
+    summary_.report.foreign_btrfs = std::move(resolved.foreign_btrfs);
   }
 
   // A filesystem all of whose paths have problems gets a report that says so.
@@ -235,6 +277,8 @@ class DedupeCommand {
         .full = arguments_.full,
         .match_inside = !job_.match_extents_only,
         .skip_readonly_subvolumes = job_.skip_readonly_subvolumes,
+        .relocate = job_.relocate != Relocate::kNever,
+        .relocate_gain_min = RelocateGain(job_),
         .min_file_bytes = job_.min_file_bytes,
         .max_file_bytes = job_.max_file_bytes,
         .thread_count = job_.thread_count,
@@ -250,6 +294,12 @@ class DedupeCommand {
           RunVolume(targets_[i], options, excludes_, *client, clock_, stop_, progress_, report);
       // Our own state directory is nobody's pattern.
       for (const std::string& own : OwnExcludes()) report.excluded_bytes.erase(own);
+      // A run that looked at everything knows of a pattern that it held nothing back.
+      if (!report.incremental && status.ok()) {
+        for (size_t k = 0; k < job_.exclude_patterns.size(); ++k) {
+          report.excluded_bytes.try_emplace(excludes_.text(k), 0);
+        }
+      }
       if (!status.ok()) {
         ++failed_count_;
         AddProblem(report, {.reason = ReasonFor(status),

@@ -1,11 +1,15 @@
 // FleetServer: the coordinator of a fleet behind gRPC: which services, on which addresses, with
 // which limits.
 //
-// Thread-safe.
+// Besides the addresses of its configuration it listens on STATE/control.sock, for this machine's
+// administrator. On Unix sockets and loopback addresses plain text is spoken and the caller is
+// believed (the filesystem, or the machine, is the fence); on all others TLS with the fleet's
+// certificates, unless `insecure`.
 
 #ifndef ONEFOLD_CLI_FLEET_SERVER_H_
 #define ONEFOLD_CLI_FLEET_SERVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,24 +27,31 @@ class Channel;
 
 namespace onefold {
 
+// Thread-safe, but for Tick and Shutdown, which one thread calls.
 class FleetServer {
  public:
   struct Options {
     std::string state_directory;
-    // IP:PORT or unix:/PATH. May be empty: then only this process can call. Port 0: any.
+    // IP:PORT or unix:/PATH. May be empty: then only this machine's administrator and this process
+    // can call. Port 0: any.
     std::vector<std::string> listen = {};
-    // Without TLS beyond loopback.
+    // HOST:PORT that workers are told; may be empty.
+    std::string public_address = {};
+    // Without TLS everywhere.
     bool insecure = false;
     bool reflection = true;
+    // See Coordinator::Options.
+    int64_t memory_bytes = 0;
+    int64_t free_bytes_min = 0;
     VolumeRules rules = {};
+    int64_t runs_at_once = 0;  // 0: no limit
   };
 
   // Opens the state directory and serves. `clock` and `log` must outlive the server.
   //
-  // FAILED_PRECONDITION  the state directory is in use, or plain text would leave this machine.
-  // INVALID_ARGUMENT     an address that cannot be listened on.
-  // UNAVAILABLE          an address is in use.
-  // others               see Coordinator::Open.
+  // FAILED_PRECONDITION  the state directory is in use.
+  // UNAVAILABLE          an address cannot be listened on.
+  // others               see Coordinator::Open, Fleet::Open and Identity::Open.
   static absl::StatusOr<std::unique_ptr<FleetServer>> Start(const Options& options, Clock& clock,
                                                             Log& log);
   // Shuts down at once.
@@ -52,16 +63,13 @@ class FleetServer {
   // Reaches the services without a port.
   virtual std::shared_ptr<grpc::Channel> InProcessChannel() = 0;
 
-  // What is due: to be called every few seconds.
+  // Does what is due; to be called about once a second.
   virtual void Tick() = 0;
 
   // Tells callers that nothing is served any more, gives calls under way `grace` to end, breaks
   // them off and returns when the last one has ended. Once.
   virtual void Shutdown(absl::Duration grace) = 0;
 };
-
-// Whether plain text to this address stays on this machine: loopback and Unix sockets.
-bool StaysOnMachine(absl::string_view address);
 
 }  // namespace onefold
 

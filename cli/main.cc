@@ -14,8 +14,11 @@
 #include "cli/command_line.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
 #include "cli/run_summary.h"
+#include "cli/standalone_command.h"
+#include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
@@ -28,10 +31,8 @@ constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand,
-    &kCoordinatorCommand,
-    &kHealthCommand,
-    &kVersionCommand,
+    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
+    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
 };
 
 constexpr CommandGroup kProgram = {

@@ -14,6 +14,12 @@ std::vector<Setting> LogSettings();
 // `onefold coordinator`.
 std::vector<Setting> CoordinatorSettings();
 
+// `onefold worker`.
+std::vector<Setting> WorkerSettings();
+
+// `onefold standalone`.
+std::vector<Setting> StandaloneSettings();
+
 // Those of all commands: a variable that belongs to any of them is not mistyped.
 std::vector<Setting> AllSettings();
 

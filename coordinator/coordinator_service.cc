@@ -193,8 +193,10 @@ absl::Status CoordinatorService::StreamPlan(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const PlanQuery query, ParseFetchPlan(request));
   ASSIGN_OR_RETURN(const Admission admission,
                    Admit(context, request.lease(), request.incarnation()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlanStream> plan,
-                   OpenPlan(index_, *admission.volume, request.incarnation(), query));
+  const PlanMemory::Share memory = plan_memory_.Take(admission.record.extent_count());
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<PlanStream> plan,
+      OpenPlan(index_, *admission.volume, request.incarnation(), query, memory.candidates_max()));
   for (bool first = true;; first = false) {
     ASSIGN_OR_RETURN(const std::vector<PlanGroup> groups, plan->Next());
     if (groups.empty() && !first) return absl::OkStatus();

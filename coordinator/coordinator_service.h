@@ -3,6 +3,7 @@
 #ifndef ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 #define ONEFOLD_COORDINATOR_COORDINATOR_SERVICE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/lease_office.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/plan_memory.h"
+#include "coordinator/scan_writer.h"
 #include "coordinator/volume_book.h"
 #include "coordinator/volume_rules.h"
 #include "onefold/v1/coordinator_service.grpc.pb.h"
@@ -22,10 +25,24 @@ namespace onefold::index {
 // Thread-safe.
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
+  // What scans and plans under way may hold, all together.
+  struct Memory {
+    size_t rows_per_run = kRowsPerRun;
+    size_t plan_candidates = kCandidatesMax;
+  };
+
   // All must outlive the service. `index` is the store of `volumes`.
   CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
                      VolumeRules rules = {})
-      : index_(index), volumes_(volumes), leases_(leases), rules_(std::move(rules)) {}
+      : CoordinatorService(index, volumes, leases, std::move(rules), Memory()) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules, Memory memory)
+      : index_(index),
+        volumes_(volumes),
+        leases_(leases),
+        rules_(std::move(rules)),
+        scans_(index, memory.rows_per_run),
+        plan_memory_(memory.plan_candidates) {}
 
   // From now on hosts of `fleet` are served, each for its own volumes and runs only. Before that,
   // and without it, whoever can call is. Call before the service is reachable.
@@ -100,6 +117,8 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   VolumeBook& volumes_;
   LeaseOffice& leases_;
   const VolumeRules rules_;
+  ScanWriter scans_;
+  PlanMemory plan_memory_;
   Fleet* fleet_ = nullptr;  // not owned; null without a fleet
 };
 

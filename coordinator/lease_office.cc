@@ -30,8 +30,12 @@ absl::Status LeaseOffice::Load() {
 
 absl::StatusOr<std::optional<LeaseBoard::Grant>> LeaseOffice::Acquire(const VolumeUuid& volume,
                                                                       const std::string& worker) {
-  MutexLock lock(&mutex_);
-  const std::optional<LeaseBoard::Grant> grant = board_.Acquire(volume, worker, clock_.Monotonic());
+  MutexLock write(&write_mutexes_[volume.bytes.back() % write_mutexes_.size()]);
+  std::optional<LeaseBoard::Grant> grant;
+  {
+    MutexLock lock(&mutex_);
+    grant = board_.Acquire(volume, worker, clock_.Monotonic());
+  }
   if (!grant || !grant->is_new) return grant;
   storage::v1::LeaseRecord record;
   record.set_epoch(grant->epoch);
@@ -39,7 +43,10 @@ absl::StatusOr<std::optional<LeaseBoard::Grant>> LeaseOffice::Acquire(const Volu
   RowBatch batch;
   batch.Put(LeaseKey(volume), record.SerializeAsString());
   const absl::Status status = state_.Write(batch);
-  if (!status.ok()) board_.Revoke(volume, grant->epoch);
+  if (!status.ok()) {
+    MutexLock lock(&mutex_);
+    board_.Revoke(volume, grant->epoch);
+  }
   RETURN_IF_ERROR(status, "recording a lease");
   return grant;
 }

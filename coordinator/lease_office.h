@@ -3,6 +3,7 @@
 #ifndef ONEFOLD_COORDINATOR_LEASE_OFFICE_H_
 #define ONEFOLD_COORDINATOR_LEASE_OFFICE_H_
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ class LeaseOffice {
   OrderedStore& state_;
   Clock& clock_;
   const absl::Duration ttl_;
+  // Held over the write of a new lease, so that nobody is told of it before it is durable; taken
+  // before mutex_. Several, because each of them waits for the disk.
+  std::array<Mutex, 16> write_mutexes_;
   Mutex mutex_;
   LeaseBoard board_ ABSL_GUARDED_BY(mutex_);
 };

@@ -187,6 +187,8 @@ absl::Status Reconsider(const OrderedStore& store, Volume& volume, uint64_t inca
           return absl::OkStatus();
         }));
   }
+  // Most calls of Sync bring nothing new, and must not wait for an update that is under way.
+  if (!pinned) return absl::OkStatus();
   // Last, so that whatever was interrupted before is done again. What is queued is durable; the new
   // circumstances are those its next outcome depends on.
   return volume.Update(incarnation, [&](VolumeRecord& changed, RowBatch&) {

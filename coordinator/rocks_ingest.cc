@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,10 +16,18 @@
 namespace onefold::index {
 namespace {
 
+bool IsExtent(absl::string_view key) {
+  return !key.empty() && key.front() == static_cast<char>(Kind::kExtent);
+}
+
 // Writes changes [begin, end) of `sorted` to `file`.
-rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batch,
+rocksdb::Status WriteTable(rocksdb::Options options, const RowBatch& batch,
                            const std::vector<uint32_t>& sorted, size_t begin, size_t end,
                            const std::string& file) {
+  // Only tables of extents are likely to stay as they are; the others are merged soon.
+  if (!IsExtent(batch[sorted[begin]].key)) {
+    options.bottommost_compression = rocksdb::kDisableCompressionOption;
+  }
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(options), options);
   rocksdb::Status status = writer.Open(file);
   for (size_t i = begin; i < end && status.ok(); ++i) {
@@ -29,26 +39,45 @@ rocksdb::Status WriteTable(const rocksdb::Options& options, const RowBatch& batc
 }
 
 // Whether rows of one batch share a table: extents do, and so do what lies before and behind them.
-bool ShareTable(absl::string_view a, absl::string_view b) {
-  const auto is_extent = [](absl::string_view key) {
-    return !key.empty() && key.front() == static_cast<char>(Kind::kExtent);
-  };
-  return is_extent(a) == is_extent(b);
+bool ShareTable(absl::string_view a, absl::string_view b) { return IsExtent(a) == IsExtent(b); }
+
+// Changes [begin, end) in key order, which become one table.
+struct Table {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string file = {};
+  rocksdb::Status status = rocksdb::Status::OK();
+};
+
+std::vector<Table> TablesOf(const RowBatch& batch, const std::vector<uint32_t>& sorted,
+                            const std::string& stem) {
+  std::vector<Table> tables;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || !ShareTable(batch[sorted[i - 1]].key, batch[sorted[i]].key)) {
+      tables.push_back({.begin = i, .file = absl::StrCat(stem, "-", tables.size(), ".sst")});
+    }
+    tables.back().end = i + 1;
+  }
+  return tables;
 }
 
 rocksdb::Status WriteTables(const rocksdb::Options& options, const RowBatch& batch,
-                            const std::string& stem, std::vector<std::string>& files) {
-  const std::vector<uint32_t> sorted = batch.KeyOrder();
-  size_t begin = 0;
-  while (begin < sorted.size()) {
-    size_t end = begin + 1;
-    while (end < sorted.size() && ShareTable(batch[sorted[begin]].key, batch[sorted[end]].key)) {
-      ++end;
+                            const std::vector<uint32_t>& sorted, bool parallel,
+                            std::vector<Table>& tables) {
+  const auto write = [&](Table& table) {
+    table.status = WriteTable(options, batch, sorted, table.begin, table.end, table.file);
+  };
+  std::vector<std::thread> threads;
+  for (Table& table : tables) {
+    if (parallel && &table != &tables.back()) {
+      threads.emplace_back(write, std::ref(table));
+    } else {
+      write(table);
     }
-    files.push_back(absl::StrCat(stem, "-", files.size(), ".sst"));
-    const rocksdb::Status status = WriteTable(options, batch, sorted, begin, end, files.back());
-    if (!status.ok()) return status;
-    begin = end;
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Table& table : tables) {
+    if (!table.status.ok()) return table.status;
   }
   return rocksdb::Status::OK();
 }
@@ -56,9 +85,12 @@ rocksdb::Status WriteTables(const rocksdb::Options& options, const RowBatch& bat
 }  // namespace
 
 absl::Status IngestBatch(rocksdb::DB& db, const rocksdb::Options& options, const RowBatch& batch,
-                         const std::string& directory, const std::string& stem) {
+                         const std::string& directory, const std::string& stem, bool parallel) {
+  const std::vector<uint32_t> sorted = batch.KeyOrder();
+  std::vector<Table> tables = TablesOf(batch, sorted, stem);
   std::vector<std::string> files;
-  rocksdb::Status status = WriteTables(options, batch, stem, files);
+  for (const Table& table : tables) files.push_back(table.file);
+  rocksdb::Status status = WriteTables(options, batch, sorted, parallel, tables);
   if (status.ok()) {
     rocksdb::IngestExternalFileOptions ingest;
     ingest.move_files = true;

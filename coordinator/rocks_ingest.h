@@ -14,9 +14,10 @@
 namespace onefold::index {
 
 // Ingests `batch` into `db`, which was opened with `options` in `directory`. The files are made as
-// `stem`-<n>.sst on the filesystem of the database, and moved. Atomic and durable.
+// `stem`-<n>.sst on the filesystem of the database, and moved. `parallel`: each by a thread of its
+// own. Atomic and durable.
 absl::Status IngestBatch(rocksdb::DB& db, const rocksdb::Options& options, const RowBatch& batch,
-                         const std::string& directory, const std::string& stem);
+                         const std::string& directory, const std::string& stem, bool parallel);
 
 }  // namespace onefold::index
 

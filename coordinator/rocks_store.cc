@@ -9,6 +9,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
@@ -17,11 +18,16 @@
 #include <fstream>
 #include <functional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
+#include "coordinator/disk_space.h"
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
 #include "coordinator/rocks_status.h"
@@ -38,6 +44,16 @@ constexpr char kIncoming[] = "incoming";
 // More than the log of a short run: replaying it would cost the next start more than writing it
 // out.
 constexpr uint64_t kUnflushedBytesMax = 64 << 10;
+// Tables of level 0 from which on no further ones are added until some are merged: each is asked by
+// every look-up. For stores that are `large`.
+constexpr int kLevel0FilesMax = 160;
+// Tables of level 0 that start a merge while runs come in, and when they have stopped to for so
+// long. A merge rewrites what is below, so the fewer the better for whoever writes; each one that
+// is left costs whoever reads.
+constexpr int kLevel0FilesBusy = 24;
+constexpr int kLevel0FilesQuiet = 6;
+constexpr absl::Duration kQuietAfter = absl::Seconds(5);
+constexpr absl::Duration kMergePollInterval = absl::Milliseconds(20);
 // Space that is not worth a compaction.
 constexpr uint64_t kCompactBytesMin = 256 << 10;
 
@@ -93,7 +109,24 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.level0_slowdown_writes_trigger = 40;
   options.level0_stop_writes_trigger = 60;
   options.max_background_jobs = 2;  // one flush, one compaction
-  options.max_open_files = 64;
+  options.max_open_files = budget.open_files;
+  if (budget.large) {
+    // Runs go from level 0 straight into the last level until that is large; small middle levels
+    // would only rewrite them.
+    options.max_bytes_for_level_base = uint64_t{1} << 30;
+    options.target_file_size_base = 64 << 20;
+    options.compaction_readahead_size = 512 << 10;
+    options.max_subcompactions = 2;
+    // Digests do not shrink, but all around them does: a quarter less than with LZ4.
+    options.bottommost_compression = rocksdb::kZSTD;
+    options.bottommost_compression_opts.level = 1;
+    options.bottommost_compression_opts.enabled = true;
+    // Runs that come in faster than they are merged are held back by AwaitMerges, not by these,
+    // which would hold back what is small and urgent.
+    options.level0_file_num_compaction_trigger = kLevel0FilesQuiet;
+    options.level0_slowdown_writes_trigger = 4 * kLevel0FilesMax;
+    options.level0_stop_writes_trigger = 8 * kLevel0FilesMax;
+  }
 
   // Preallocated logs count in the size of the directory.
   options.allow_fallocate = false;
@@ -145,12 +178,27 @@ std::string EndOfPrefix(absl::string_view prefix) {
   return end;
 }
 
-class RocksStore final : public OrderedStore {
+class RocksStore final : public RocksBackedStore {
  public:
-  RocksStore(std::string directory, rocksdb::Options options, std::unique_ptr<rocksdb::DB> db)
-      : directory_(std::move(directory)), options_(std::move(options)), db_(std::move(db)) {}
+  RocksStore(std::string directory, rocksdb::Options options, const RocksBudget& budget,
+             std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)),
+        options_(std::move(options)),
+        large_(budget.large),
+        free_bytes_min_(budget.free_bytes_min),
+        db_(std::move(db)) {
+    if (large_) quiet_watch_ = std::thread([this] { WatchForQuiet(); });
+  }
 
   ~RocksStore() override {
+    if (quiet_watch_.joinable()) {
+      {
+        MutexLock lock(&mutex_);
+        stop_ = true;
+        changed_.NotifyAll();
+      }
+      quiet_watch_.join();
+    }
     // Nothing is lost when either fails: what was acknowledged is in the log.
     FlushIfMuch().IgnoreError();
     db_->Close().PermitUncheckedError();
@@ -181,13 +229,20 @@ class RocksStore final : public OrderedStore {
 
   absl::Status Write(const RowBatch& batch) override {
     if (batch.empty()) return absl::OkStatus();
-    MutexLock lock(&write_mutex_);
+    RETURN_IF_ERROR(CheckFreeSpace(directory_, free_bytes_min_));
     if (write_failed_.exchange(false)) {
       // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so.
       // The write below says whether it has.
       db_->Resume().PermitUncheckedError();
     }
     return Noted(batch.size() >= kIngestRowsMin ? Ingest(batch) : Log(batch));
+  }
+
+  absl::Status Checkpoint(const std::string& directory) override {
+    rocksdb::Checkpoint* made = nullptr;
+    const rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    return Checked(status.ok() ? checkpoint->CreateCheckpoint(directory) : status);
   }
 
   absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
@@ -234,9 +289,58 @@ class RocksStore final : public OrderedStore {
     return Checked(db_->Write(options, &rows));
   }
 
-  absl::Status Ingest(const RowBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+  absl::Status Ingest(const RowBatch& batch) {
+    if (large_) {
+      NoteRun();
+      AwaitMerges();
+    }
     const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
-    return IngestBatch(*db_, options_, batch, directory_, stem);
+    return IngestBatch(*db_, options_, batch, directory_, stem, /*parallel=*/large_);
+  }
+
+  // Runs come in: merge seldom.
+  void NoteRun() {
+    MutexLock lock(&mutex_);
+    ++run_count_;
+    if (!std::exchange(busy_, true)) {
+      SetMergeTrigger(kLevel0FilesBusy);
+      changed_.NotifyAll();
+    }
+  }
+
+  // Back to merging early when no run has come for a while.
+  void WatchForQuiet() {
+    MutexLock lock(&mutex_);
+    while (!stop_) {
+      if (!busy_) {
+        changed_.Wait(&mutex_);
+        continue;
+      }
+      const int64_t before = run_count_;
+      changed_.WaitFor(&mutex_, absl::ToChronoMilliseconds(kQuietAfter));
+      if (stop_ || run_count_ != before) continue;
+      busy_ = false;
+      SetMergeTrigger(kLevel0FilesQuiet);
+    }
+  }
+
+  void SetMergeTrigger(int files) {
+    // It has no other say than in when to merge, so what is wrong is told by the next write.
+    db_->SetOptions({{"level0_file_num_compaction_trigger", absl::StrCat(files)}})
+        .PermitUncheckedError();
+  }
+
+  // A compaction that failed ends the waiting: what is written next tells why.
+  void AwaitMerges() const {
+    uint64_t errors = 0;
+    std::string files;
+    int count = 0;
+    while (db_->GetProperty("rocksdb.num-files-at-level0", &files) &&
+           absl::SimpleAtoi(files, &count) && count >= kLevel0FilesMax &&
+           db_->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors) &&
+           errors == 0) {
+      absl::SleepFor(kMergePollInterval);
+    }
   }
 
   absl::Status FlushIfMuch() {
@@ -265,10 +369,19 @@ class RocksStore final : public OrderedStore {
 
   const std::string directory_;
   const rocksdb::Options options_;
+  const bool large_;
+  const int64_t free_bytes_min_;
   const std::unique_ptr<rocksdb::DB> db_;
-  Mutex write_mutex_;
-  int64_t ingest_count_ ABSL_GUARDED_BY(write_mutex_) = 0;
+  std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
+
+  // Of a store that is large: whether runs come in.
+  Mutex mutex_;
+  CondVar changed_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t run_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread quiet_watch_;
 };
 
 absl::Status PrepareDirectory(const std::string& directory) {
@@ -295,8 +408,8 @@ absl::Status PrepareDirectory(const std::string& directory) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
-                                                             const RocksBudget& budget) {
+absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
+                                                                 const RocksBudget& budget) {
   RETURN_IF_ERROR(PrepareDirectory(directory));
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
@@ -305,7 +418,7 @@ absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& 
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);
-  return std::make_unique<RocksStore>(directory, options, std::unique_ptr<rocksdb::DB>(db));
+  return std::make_unique<RocksStore>(directory, options, budget, std::unique_ptr<rocksdb::DB>(db));
 }
 
 }  // namespace onefold::index

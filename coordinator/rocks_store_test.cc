@@ -18,8 +18,8 @@ namespace {
 // A store together with its directory.
 class RocksStoreInTempDir final : public OrderedStore {
  public:
-  RocksStoreInTempDir() {
-    auto store = OpenRocksStore(directory_.path(), {});
+  explicit RocksStoreInTempDir(const RocksBudget& budget = {}) {
+    auto store = OpenRocksStore(directory_.path(), budget);
     CHECK(store.ok());
     store_ = *std::move(store);
   }
@@ -43,6 +43,10 @@ class RocksStoreInTempDir final : public OrderedStore {
 
 INSTANTIATE_TEST_SUITE_P(Rocks, OrderedStoreContract,
                          ::testing::Values([] { return std::make_unique<RocksStoreInTempDir>(); }));
+
+INSTANTIATE_TEST_SUITE_P(LargeRocks, OrderedStoreContract, ::testing::Values([] {
+                           return std::make_unique<RocksStoreInTempDir>(RocksBudget{.large = true});
+                         }));
 
 std::string Key(int i) { return absl::StrCat("E", std::string(4, '\1'), 10000000 + i); }
 
@@ -80,6 +84,25 @@ TEST_F(RocksStoreTest, WrittenBatchesSurviveACrash) {
   auto copy = OpenRocksStore(crashed.path() + "/copy", {});
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ(RowsWith(**copy, "E").size(), static_cast<size_t>(10 + kBig));
+}
+
+// An index that has grown large is opened by a program with little memory too, and the other way
+// round.
+TEST_F(RocksStoreTest, OpensWithAnotherBudget) {
+  const auto key_of = [](char kind, int i) { return absl::StrCat(std::string(1, kind), Key(i)); };
+  RowBatch batch;
+  for (int i = 0; i < kBig; ++i) {
+    for (const char kind : {'A', 'E', 'F'}) batch.Put(key_of(kind, i), "value");
+  }
+  for (const bool large : {true, false, true}) {
+    auto store = OpenRocksStore(path(), {.large = large});
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(batch), IsOk());
+    EXPECT_THAT((*store)->Compact(), IsOk());
+    for (const char kind : {'A', 'E', 'F'}) {
+      EXPECT_EQ(RowsWith(**store, std::string(1, kind)).size(), static_cast<size_t>(kBig));
+    }
+  }
 }
 
 TEST_F(RocksStoreTest, LeftoversOfACrashAreRemoved) {

@@ -14,7 +14,7 @@ class ScanUploadTest : public IndexFixture {
   MemoryStore& memory() { return static_cast<MemoryStore&>(*store_); }
   ScanUpload NewUpload(int64_t target_generation = 10) {
     return ScanUpload(
-        *store_, *volume_,
+        *writer_, *volume_,
         {.incarnation = Record().incarnation(), .target_generation = target_generation});
   }
 };
@@ -133,7 +133,7 @@ TEST_F(ScanUploadTest, FailedWriteIsReportedAndNothingMoves) {
 }
 
 TEST_F(ScanUploadTest, WrongIncarnationIsRefused) {
-  ScanUpload upload(*store_, *volume_, {.incarnation = 1});
+  ScanUpload upload(*writer_, *volume_, {.incarnation = 1});
   EXPECT_THAT(upload.End(), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/grpc_status.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 #include "coordinator/coordinator_service.h"
 #include "coordinator/hit_upload.h"
@@ -14,6 +15,16 @@
 #include "coordinator/wire_rows.h"
 
 namespace onefold::index {
+namespace {
+
+// How much memory they take once they are parsed; at most what is accepted.
+size_t RowsAndAnchors(const v1::ExtentColumns& rows) {
+  const auto anchor_count = static_cast<size_t>(rows.anchor_offset_blocks_size());
+  return static_cast<size_t>(std::clamp(rows.count(), 0, kUploadRowsPerBatchMax)) +
+         std::min<size_t>(anchor_count, kRowsPerRun);
+}
+
+}  // namespace
 
 grpc::Status CoordinatorService::UploadExtents(grpc::ServerContext* context, UploadStream* stream) {
   v1::UploadExtentsRequest request;
@@ -37,7 +48,7 @@ absl::Status CoordinatorService::UploadScan(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Admission admission, Admit(context, begin.lease(), begin.incarnation()));
   const int32_t block_bytes = admission.record.block_bytes();
   ScanUpload upload(
-      index_, *admission.volume,
+      scans_, *admission.volume,
       {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
   v1::UploadExtentsRequest request;
   bool ended = false;
@@ -46,6 +57,7 @@ absl::Status CoordinatorService::UploadScan(const grpc::ServerContext& context,
     if (request.has_batch()) {
       ASSIGN_OR_RETURN(const uint64_t complete_below,
                        ParseAddress(request.batch().complete_below_address(), block_bytes));
+      upload.AwaitRoom(RowsAndAnchors(request.batch().rows()));
       ASSIGN_OR_RETURN(std::vector<Extent> rows,
                        ParseScanRows(request.batch().rows(), block_bytes));
       RETURN_IF_ERROR(

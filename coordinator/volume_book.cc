@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/bytes.h"
@@ -51,21 +53,55 @@ VolumeRecord Volume::Record() const {
 }
 
 absl::Status Volume::Update(uint64_t incarnation, Change change) {
-  MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(CheckIncarnation(incarnation));
-  VolumeRecord record = record_;
+  VolumeChange changes[] = {
+      {.volume = this, .incarnation = incarnation, .change = [&](auto& record, auto& batch) {
+         return change(record, batch);
+       }}};
+  UpdateTogether(store_, absl::MakeSpan(changes));
+  return changes[0].status;
+}
+
+// Which locks are held is known only when it runs.
+void UpdateTogether(OrderedStore& store,
+                    absl::Span<VolumeChange> changes) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // In one order everywhere, so that nobody waits in a circle.
+  std::vector<Volume*> locked;
+  for (const VolumeChange& change : changes) locked.push_back(change.volume);
+  std::sort(locked.begin(), locked.end(), std::less<Volume*>());
+  for (Volume* const volume : locked) volume->update_mutex_.Lock();
+
   RowBatch batch;
-  RETURN_IF_ERROR(change(record, batch));
-  const std::string bytes = record.SerializeAsString();
-  if (batch.empty() && bytes == record_.SerializeAsString()) return absl::OkStatus();
-  batch.Put(VolumeKey(uuid_), bytes);
-  RETURN_IF_ERROR(store_.Write(batch));
-  record_ = std::move(record);
-  return absl::OkStatus();
+  std::vector<std::optional<VolumeRecord>> records(changes.size());
+  for (size_t i = 0; i < changes.size(); ++i) {
+    absl::StatusOr<VolumeRecord> record = changes[i].volume->Record(changes[i].incarnation);
+    changes[i].status = record.status();
+    if (!record.ok()) continue;
+    const std::string before = record->SerializeAsString();
+    const size_t rows_before = batch.size();
+    changes[i].status = changes[i].change(*record, batch);
+    if (!changes[i].status.ok()) {
+      batch.Truncate(rows_before);
+      continue;
+    }
+    const std::string bytes = record->SerializeAsString();
+    if (batch.size() == rows_before && bytes == before) continue;
+    batch.Put(VolumeKey(changes[i].volume->uuid()), bytes);
+    records[i] = *std::move(record);
+  }
+  const absl::Status written = batch.empty() ? absl::OkStatus() : store.Write(batch);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (!records[i]) continue;
+    changes[i].status = written;
+    if (!written.ok()) continue;
+    MutexLock lock(&changes[i].volume->mutex_);
+    changes[i].volume->record_ = *std::move(records[i]);
+  }
+  for (Volume* const volume : locked) volume->update_mutex_.Unlock();
 }
 
 absl::Status Volume::Note(uint64_t incarnation,
                           absl::FunctionRef<void(VolumeRecord& record)> change) {
+  MutexLock update(&update_mutex_);
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(CheckIncarnation(incarnation));
   change(record_);
@@ -73,10 +109,11 @@ absl::Status Volume::Note(uint64_t incarnation,
 }
 
 absl::StatusOr<VolumeNumber> Volume::Reset(VolumeRecord record) {
-  MutexLock lock(&mutex_);
+  MutexLock update(&update_mutex_);
   RowBatch batch;
   batch.Put(VolumeKey(uuid_), record.SerializeAsString());
   RETURN_IF_ERROR(store_.Write(batch));
+  MutexLock lock(&mutex_);
   const VolumeNumber old = NumberOf(record_);
   record_ = std::move(record);
   return old;
@@ -132,7 +169,10 @@ absl::Status VolumeBook::DropRows(VolumeNumber number) {
 
 VolumeRecord VolumeBook::NewRecord(Shape shape) {
   VolumeRecord record;
-  record.set_number(next_number_++);
+  {
+    MutexLock lock(&mutex_);
+    record.set_number(next_number_++);
+  }
   record.set_incarnation(NewIncarnation());
   record.set_block_bytes(shape.block_bytes);
   record.set_checksum_kind(shape.checksum_kind);
@@ -147,26 +187,31 @@ Volume* VolumeBook::Find(const VolumeUuid& uuid) const {
   return volume == volumes_.end() ? nullptr : volume->second.get();
 }
 
+absl::StatusOr<Volume*> VolumeBook::Make(const VolumeUuid& uuid, Shape shape) {
+  {
+    MutexLock lock(&mutex_);
+    if (volumes_.size() >= kVolumesMax) return absl::ResourceExhaustedError("too many volumes");
+  }
+  auto volume = std::make_unique<Volume>(uuid, VolumeRecord(), store_);
+  RETURN_IF_ERROR(volume->Reset(NewRecord(shape)).status());
+  MutexLock lock(&mutex_);
+  return (volumes_[uuid] = std::move(volume)).get();
+}
+
 absl::StatusOr<Volume*> VolumeBook::FindOrMake(const VolumeUuid& uuid, Shape shape,
                                                int64_t filesystem_generation, bool anew) {
-  MutexLock lock(&mutex_);
-  const auto found = volumes_.find(uuid);
-  if (found == volumes_.end()) {
-    if (volumes_.size() >= kVolumesMax) return absl::ResourceExhaustedError("too many volumes");
-    auto volume = std::make_unique<Volume>(uuid, VolumeRecord(), store_);
-    RETURN_IF_ERROR(volume->Reset(NewRecord(shape)).status());
-    return (volumes_[uuid] = std::move(volume)).get();
-  }
-  Volume& volume = *found->second;
-  const VolumeRecord record = volume.Record();
+  MutexLock make(&make_mutexes_[uuid.bytes.back() % make_mutexes_.size()]);
+  Volume* const volume = Find(uuid);
+  if (volume == nullptr) return Make(uuid, shape);
+  const VolumeRecord record = volume->Record();
   const bool same_life = !anew && record.block_bytes() == shape.block_bytes &&
                          record.checksum_kind() == shape.checksum_kind &&
                          record.scanned_generation() <= filesystem_generation;
   if (!same_life) {
-    ASSIGN_OR_RETURN(const VolumeNumber old, volume.Reset(NewRecord(shape)));
+    ASSIGN_OR_RETURN(const VolumeNumber old, volume->Reset(NewRecord(shape)));
     RETURN_IF_ERROR(DropRows(old));
   }
-  return &volume;
+  return volume;
 }
 
 }  // namespace onefold::index

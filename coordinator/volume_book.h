@@ -7,7 +7,9 @@
 #ifndef ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
 #define ONEFOLD_COORDINATOR_VOLUME_BOOK_H_
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/mutex.h"
 #include "common/uuid.h"
 #include "coordinator/keys.h"
@@ -27,7 +30,8 @@ using storage::v1::VolumeRecord;
 
 inline VolumeNumber NumberOf(const VolumeRecord& record) { return {record.number()}; }
 
-// One volume. Thread-safe. Lives as long as its book.
+// One volume. Thread-safe. Lives as long as its book. Records are read without waiting for an
+// update that is under way: they are those of the last one that was written.
 class Volume {
  public:
   // `store` must outlive the volume.
@@ -57,13 +61,31 @@ class Volume {
   const VolumeUuid& uuid() const { return uuid_; }
 
  private:
+  friend void UpdateTogether(OrderedStore& store, absl::Span<struct VolumeChange> changes);
+
   absl::Status CheckIncarnation(uint64_t incarnation) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const VolumeUuid uuid_;
   OrderedStore& store_;
+  // Held by whoever changes the volume, over the write too; taken before mutex_.
+  Mutex update_mutex_;
   mutable Mutex mutex_;
   VolumeRecord record_ ABSL_GUARDED_BY(mutex_);
 };
+
+// The part of one volume in an update of several.
+struct VolumeChange {
+  Volume* volume = nullptr;
+  uint64_t incarnation = 0;
+  std::function<absl::Status(VolumeRecord& record, RowBatch& batch)> change;
+  // Output: how it went.
+  absl::Status status = absl::OkStatus();
+};
+
+// Volume::Update for several volumes with one write. A volume whose change fails is left out. If
+// the write fails, nothing happened to any of them. `store` is that of all the volumes, which are
+// distinct.
+void UpdateTogether(OrderedStore& store, absl::Span<VolumeChange> changes);
 
 // All volumes. Thread-safe.
 class VolumeBook {
@@ -93,9 +115,13 @@ class VolumeBook {
   absl::Status Load();
   absl::Status DropOrphans();
   absl::Status DropRows(VolumeNumber number);
-  VolumeRecord NewRecord(Shape shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  VolumeRecord NewRecord(Shape shape);
+  absl::StatusOr<Volume*> Make(const VolumeUuid& uuid, Shape shape);
 
   OrderedStore& store_;
+  // Whoever makes or resets a volume holds the one of its uuid, over the write too; taken before
+  // mutex_. Several, because each of them waits for the disk.
+  std::array<Mutex, 16> make_mutexes_;
   mutable Mutex mutex_;
   uint32_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
   std::map<VolumeUuid, std::unique_ptr<Volume>> volumes_ ABSL_GUARDED_BY(mutex_);

@@ -66,7 +66,8 @@ absl::StatusOr<PlanQuery> ParseFetchPlan(const v1::FetchPlanRequest& request) {
 }
 
 absl::StatusOr<std::unique_ptr<PlanStream>> OpenPlan(const OrderedStore& store, Volume& volume,
-                                                     uint64_t incarnation, const PlanQuery& query) {
+                                                     uint64_t incarnation, const PlanQuery& query,
+                                                     size_t candidates_max) {
   if (!query.after) {
     RETURN_IF_ERROR(volume.Note(incarnation, [&](VolumeRecord& record) {
       const bool any_match = query.kind == PlanKind::kInside && record.has_matches();
@@ -77,8 +78,8 @@ absl::StatusOr<std::unique_ptr<PlanStream>> OpenPlan(const OrderedStore& store, 
   }
   std::unique_ptr<PlanSource> source =
       query.kind == PlanKind::kWhole ? NewWholePlan(store, volume) : NewInsidePlan(store, volume);
-  return std::make_unique<PlanStream>(std::move(source), volume.Record().block_bytes(),
-                                      query.after);
+  return std::make_unique<PlanStream>(std::move(source), volume.Record().block_bytes(), query.after,
+                                      candidates_max);
 }
 
 }  // namespace onefold::index

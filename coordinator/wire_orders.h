@@ -32,7 +32,8 @@ absl::StatusOr<PlanQuery> ParseFetchPlan(const v1::FetchPlanRequest& request);
 
 // Begins a plan, or goes on with one. `store` and `volume` must outlive the stream.
 absl::StatusOr<std::unique_ptr<PlanStream>> OpenPlan(const OrderedStore& store, Volume& volume,
-                                                     uint64_t incarnation, const PlanQuery& query);
+                                                     uint64_t incarnation, const PlanQuery& query,
+                                                     size_t candidates_max = kCandidatesMax);
 
 }  // namespace onefold::index
 

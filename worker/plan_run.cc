@@ -28,6 +28,9 @@ constexpr size_t kPlannedMax = 4'000'000;
 constexpr size_t kCalledPinnedMax = 262'144;
 // How many groups may step aside for others of their batch; further ones wait for the next run.
 constexpr size_t kDeferredMax = 4096;
+// Nothing is written anew when there is less room than this for data: one batch of 2048 groups
+// writes a few MiB as a rule, and others write, too.
+constexpr int64_t kDataRoomMin = int64_t{64} << 20;
 // Groups in pages whose kept members are remembered: their pages come together.
 constexpr size_t kPagedGroupsMax = 1024;
 
@@ -82,19 +85,20 @@ std::vector<PendingDrop> OncePerExtent(std::vector<PendingDrop> drops) {
 // What one settling thread needs for itself.
 struct PlanRun::SettleThread {
   SettleThread(const Parts& parts, ViewCache& views)
-      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views),
-        checksums(parts.volume) {}
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views) {}
   ExtentViewer viewer;
-  ChecksumReaders checksums;
+  std::optional<ChecksumReaders> checksums;  // anew for each plan: they remember what they read
 };
 
 PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
     : parts_(parts),
       options_(options),
-      executor_(
-          parts.volume,
-          {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
-          parts.stop, parts.progress),
+      executor_(parts.volume,
+                {.thread_count = options.execute_threads,
+                 .destinations_max = options.destinations_max,
+                 .scratch_directory = options.scratch_directory.value_or(InodeId{}),
+                 .gate = options.gate},
+                parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_, views_));
@@ -123,6 +127,7 @@ absl::Status PlanRun::WorkOnDeferred(PlanKind kind) {
 
 absl::Status PlanRun::Work(PlanKind kind) {
   runs_.Clear();
+  for (const auto& thread : threads_) thread->checksums.emplace(parts_.volume);
   RETURN_IF_ERROR(CommitTouched());
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
   Groups batch;
@@ -171,11 +176,13 @@ absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
 
 absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   if (groups.empty()) return absl::OkStatus();
+  if (options_.gate != nullptr) options_.gate->Wait(0, 0, parts_.stop);
   RETURN_IF_ERROR(CheckRoom());
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
   const int64_t done_before = parts_.progress.plan_bytes_done.load();
   std::vector<Drop> drops = Merge(groups, settled);
+  LeaveWhatIsNotWritten(drops);
   LeaveWhatDoesNotPay(drops);
   AddExamples(drops);
   if (options_.dry_run) {
@@ -246,11 +253,11 @@ std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Gro
   for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
     absl::StatusOr<Settled>& one = settled[i - begin];
     if (kind == PlanKind::kInside) {
-      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_);
+      one = SettleInside(groups[i], own.viewer, *own.checksums, info, &runs_, options_.relocation);
     } else if (!groups[i].paged) {
-      one = SettleWhole(groups[i], own.viewer, info.block_bytes);
+      one = SettleWhole(groups[i], own.viewer, info.block_bytes, options_.relocation);
     } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
-      one = SettleWhole(page, own.viewer, info.block_bytes);
+      one = SettleWhole(page, own.viewer, info.block_bytes, options_.relocation);
       if (one.ok()) pages.Note(page, *one);
     }
   }
@@ -309,7 +316,11 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
     if (!options_.dry_run) touched_.insert(one.sources.begin(), one.sources.end());
     for (const ExtentResult& result : one.results) Note(result);
     for (const auto& [pattern, bytes] : one.excluded_bytes) {
-      parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      if (pattern == kExcludedBySize) {
+        parts_.report.size_excluded_bytes += bytes;
+      } else {
+        parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      }
     }
     std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
   }
@@ -317,6 +328,7 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 }
 
 void PlanRun::Note(ExtentResult result) {
+  if (result.outcome == Outcome::kRetry) ++totals_.retry_count;
   if (result.outcome == Outcome::kPinned) {
     if (called_pinned_.size() < kCalledPinnedMax) {
       called_pinned_[result.address] = result.generation;
@@ -356,6 +368,17 @@ void PlanRun::TryNextTime(uint64_t address, uint64_t generation, const GroupMemb
   }
 }
 
+void PlanRun::LeaveWhatIsNotWritten(std::vector<Drop>& drops) {
+  if (options_.scratch_directory.has_value() && has_data_room_) return;
+  const auto left = std::stable_partition(drops.begin(), drops.end(),
+                                          [](const Drop& drop) { return drop.written_bytes == 0; });
+  for (auto drop = left; drop != drops.end(); ++drop) {
+    totals_.bytes_relocatable += drop->disk_bytes - drop->written_bytes;
+    Note({drop->address, drop->generation, Outcome::kPinned, drop->held_by, drop->disk_bytes});
+  }
+  drops.erase(left, drops.end());
+}
+
 void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
   const std::vector<bool> pays = account_.Decide(drops);
   std::vector<Drop> kept;
@@ -379,7 +402,7 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
 void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
   for (const Drop& drop : drops) {
     if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
-    totals_.bytes_freeable += drop.disk_bytes;
+    totals_.bytes_freeable += drop.disk_bytes - drop.written_bytes;
     ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;
   }
@@ -387,26 +410,33 @@ void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
 
 void PlanRun::AddExamples(const std::vector<Drop>& drops) {
   std::vector<Example>& examples = parts_.report.examples;
+  const size_t count_max = static_cast<size_t>(options_.example_count);
+  const auto smaller = [](const Example& a, const Example& b) { return a.bytes < b.bytes; };
   for (const Drop& drop : drops) {
-    if (examples.size() >= static_cast<size_t>(options_.example_count)) return;
-    if (drop.moves.empty() || planned_.contains(drop.address)) continue;
+    if (count_max == 0 || drop.moves.empty() || planned_.contains(drop.address)) continue;
+    const int64_t bytes = drop.disk_bytes - drop.written_bytes;
+    const auto least = std::min_element(examples.begin(), examples.end(), smaller);
+    if (examples.size() >= count_max && bytes <= least->bytes) continue;
     ExtentViewer& viewer = threads_[0]->viewer;
     // People know their files better than the snapshots of them.
     const Move& move =
         *std::min_element(drop.moves.begin(), drop.moves.end(), [](const Move& a, const Move& b) {
-          return a.destination.subvolume < b.destination.subvolume;
+          return std::make_pair(a.relocated, a.destination.subvolume) <
+                 std::make_pair(b.relocated, b.destination.subvolume);
         });
     Example example{.source = viewer.PathOf(move.source),
                     .destination = viewer.PathOf(move.destination),
-                    .bytes = drop.disk_bytes};
+                    .bytes = bytes};
     const auto same_files =
         std::find_if(examples.begin(), examples.end(), [&](const Example& known) {
           return known.source == example.source && known.destination == example.destination;
         });
     if (same_files != examples.end()) {
       same_files->bytes += example.bytes;
-    } else {
+    } else if (examples.size() < count_max) {
       examples.push_back(std::move(example));
+    } else {
+      *least = std::move(example);
     }
   }
 }
@@ -417,6 +447,7 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
     const Drop& drop = drops[i];
     const Execution& execution = executions[i];
     if (execution.moved) ++totals_.drop_count;
+    totals_.bytes_written += execution.written_bytes;
     if (execution.moved || execution.shared_bytes > 0) {
       pending_.push_back({.address = drop.address,
                           .generation = drop.generation,
@@ -587,6 +618,7 @@ absl::Status PlanRun::CheckRoom() {
   ASSIGN_OR_RETURN(const SpaceInfo space, parts_.volume.Space());
   const int64_t room = space.metadata_total - space.metadata_used - space.reserved +
                        space.unallocated / space.metadata_copies;
+  has_data_room_ = space.data_total - space.data_used + space.unallocated >= kDataRoomMin;
   if (room >= options_.metadata_floor_bytes) return absl::OkStatus();
   ended_early_ = !options_.dry_run;  // which only says what would happen
   parts_.report.stopped_because = absl::StrCat(

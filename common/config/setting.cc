@@ -216,6 +216,10 @@ absl::Status CheckAbsolutePath(absl::string_view value) {
   return absl::InvalidArgumentError("is no absolute path");
 }
 
+absl::Status CheckAbsolutePathOrEmpty(absl::string_view value) {
+  return value.empty() ? absl::OkStatus() : CheckAbsolutePath(value);
+}
+
 absl::Status CheckAddress(absl::string_view value) {
   const absl::Status wrong =
       absl::InvalidArgumentError("is no address (HOST:PORT, [IPV6]:PORT or unix:/PATH)");

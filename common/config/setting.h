@@ -86,6 +86,7 @@ std::string SettingsHelp(const std::vector<Setting>& settings);
 
 // Checks for `Setting::check`.
 absl::Status CheckAbsolutePath(absl::string_view value);
+absl::Status CheckAbsolutePathOrEmpty(absl::string_view value);
 // "host:port", "[v6]:port" or "unix:/path".
 absl::Status CheckAddress(absl::string_view value);
 absl::Status CheckAddressOrEmpty(absl::string_view value);

@@ -41,12 +41,25 @@ class Descriptor {
   const int fd_;
 };
 
-absl::Status SyncDirectory(const std::string& path) {
+std::string DirectoryOf(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string directory = parent.empty() ? "." : parent.string();
+  return parent.empty() ? "." : parent.string();
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const std::string directory = DirectoryOf(path);
   const Descriptor fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || fsync(fd.get()) < 0) return FromErrno("syncing", directory);
   return absl::OkStatus();
+}
+
+// A service that runs as a user of its own must be able to read what root has set up for it.
+absl::Status GiveToOwnerOf(const std::string& directory, int fd, const std::string& path) {
+  if (geteuid() != 0) return absl::OkStatus();
+  struct stat info = {};
+  if (stat(directory.c_str(), &info) < 0) return FromErrno("looking at", directory);
+  return fchown(fd, info.st_uid, info.st_gid) < 0 ? FromErrno("giving away", path)
+                                                  : absl::OkStatus();
 }
 
 absl::Status WriteAll(int fd, absl::string_view contents, const std::string& path) {
@@ -86,7 +99,8 @@ absl::Status WritePrivateFile(const std::string& path, absl::string_view content
   const Descriptor fd(
       open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (fd.get() < 0) return FromErrno("making", unfinished);
-  absl::Status status = WriteAll(fd.get(), contents, unfinished);
+  absl::Status status = GiveToOwnerOf(DirectoryOf(path), fd.get(), unfinished);
+  if (status.ok()) status = WriteAll(fd.get(), contents, unfinished);
   if (status.ok() && fsync(fd.get()) < 0) status = FromErrno("writing", unfinished);
   if (status.ok() && rename(unfinished.c_str(), path.c_str()) < 0) {
     status = FromErrno("renaming", unfinished);

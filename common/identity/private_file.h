@@ -21,7 +21,8 @@ inline constexpr size_t kPrivateFileBytesMax = 256 * 1024;
 absl::Status MakePrivateDirectory(const std::string& directory);
 
 // Replaces `path` by a file of mode 0600 with these contents: durable when it returns OK, and never
-// half there. Who reads meanwhile sees the old or the new one.
+// half there. Who reads meanwhile sees the old or the new one. Made by root, it belongs to whom its
+// directory belongs.
 //
 // RESOURCE_EXHAUSTED: the disk is full; the old file is still there.
 absl::Status WritePrivateFile(const std::string& path, absl::string_view contents);

@@ -82,6 +82,17 @@ TEST_F(PrivateFileTest, OtherThingsAreRefused) {
   EXPECT_THAT(ReadPrivateFile(path_), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
+// Root joins a fleet for a worker that runs as somebody else.
+TEST_F(PrivateFileTest, BelongsToWhomTheDirectoryBelongs) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  ASSERT_EQ(chown(directory_.path().c_str(), 1234, 1234), 0);
+  ASSERT_THAT(WritePrivateFile(path_, "secret"), IsOk());
+  struct stat info = {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 1234u);
+  EXPECT_EQ(info.st_gid, 1234u);
+}
+
 TEST_F(PrivateFileTest, Directory) {
   const std::string deep = directory_.path() + "/a/b";
   ASSERT_THAT(MakePrivateDirectory(deep), IsOk());

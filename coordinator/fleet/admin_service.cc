@@ -199,6 +199,7 @@ grpc::Status AdminService::CreateUser(grpc::ServerContext*, const v1::CreateUser
                                           clock_.Now()));
     response->set_certificate_pem(std::move(issued.certificate_pem));
     response->set_authority_pem(std::move(issued.authority_pem));
+    response->set_address(options_.public_address);
     *response->mutable_expire_time() = ToTimestamp(issued.expire_time);
     return absl::OkStatus();
   };

@@ -49,6 +49,8 @@ constexpr Row kRows[] = {
     {"/onefold.v1.AdminService/CreateUser", Who::kAdmin},
     {"/onefold.v1.AdminService/ApplyPolicies", Who::kAdmin},
     {"/onefold.v1.AdminService/DeletePolicy", Who::kAdmin},
+    // Over a Unix socket only, whoever calls: see maintenance_service.h.
+    {"/onefold.v1.MaintenanceService/HoldCheckpoint", Who::kAdmin},
 };
 
 // The least role, for rows that are for people.

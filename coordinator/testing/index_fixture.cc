@@ -42,6 +42,7 @@ IndexFixture::IndexFixture() : IndexFixture(std::make_unique<MemoryStore>()) {}
 IndexFixture::IndexFixture(std::unique_ptr<OrderedStore> store) { Reopen(std::move(store)); }
 
 void IndexFixture::Reopen(std::unique_ptr<OrderedStore> store) {
+  writer_.reset();
   book_.reset();
   if (store != nullptr) store_ = std::move(store);
   auto book = VolumeBook::Open(*store_);
@@ -50,13 +51,14 @@ void IndexFixture::Reopen(std::unique_ptr<OrderedStore> store) {
   const auto volume = book_->FindOrMake(kTestVolume, kTestShape, 1000);
   CHECK(volume.ok());
   volume_ = *volume;
+  writer_ = std::make_unique<ScanWriter>(*store_);
 }
 
 void IndexFixture::TearDown() { EXPECT_THAT(Violations(*store_, Record()), ::testing::IsEmpty()); }
 
 int64_t IndexFixture::Scan(std::vector<Extent> extents, int64_t target_generation) {
   ScanUpload upload(
-      *store_, *volume_,
+      *writer_, *volume_,
       {.incarnation = Record().incarnation(), .target_generation = target_generation});
   EXPECT_THAT(upload.Add(std::move(extents), 0), IsOk());
   EXPECT_THAT(upload.End(), IsOk());

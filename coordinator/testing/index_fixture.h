@@ -74,6 +74,7 @@ class IndexFixture : public ::testing::Test {
   std::unique_ptr<OrderedStore> store_;
   std::unique_ptr<VolumeBook> book_;
   Volume* volume_ = nullptr;
+  std::unique_ptr<ScanWriter> writer_;
 };
 
 }  // namespace onefold::index

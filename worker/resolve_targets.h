@@ -5,8 +5,8 @@
 // which the mount table tells: /m1/a, /m2/a (the same filesystem mounted twice), a bind mount of it
 // and a symlink to it are all "/a of filesystem 0:42".
 
-#ifndef ONEFOLD_CLI_RESOLVE_TARGETS_H_
-#define ONEFOLD_CLI_RESOLVE_TARGETS_H_
+#ifndef ONEFOLD_WORKER_RESOLVE_TARGETS_H_
+#define ONEFOLD_WORKER_RESOLVE_TARGETS_H_
 
 #include <cstdint>
 #include <optional>
@@ -53,6 +53,8 @@ struct ResolvedTargets {
   std::vector<std::string> excluded_paths;
   // Mounts below the given paths that are left alone.
   int64_t foreign_mounts = 0;
+  // Mount points of those that are btrfs (at most kForeignMountsListedMax).
+  std::vector<std::string> foreign_btrfs;
   // Sentences for people.
   std::vector<std::string> warnings;
 };
@@ -70,4 +72,4 @@ void ExcludeStateDirectory(const std::string& state_directory,
 
 }  // namespace onefold
 
-#endif  // ONEFOLD_CLI_RESOLVE_TARGETS_H_
+#endif  // ONEFOLD_WORKER_RESOLVE_TARGETS_H_

@@ -1,4 +1,4 @@
-#include "cli/resolve_targets.h"
+#include "worker/resolve_targets.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -151,7 +151,7 @@ class Resolver {
   void AddMountsBelow(const Root& root) {
     for (const Mount* mount : mounts_.MountsBelow(root.path)) {
       if (mount->device != root.place.device) {
-        foreign_.insert(mount->id);
+        if (!IsCovered({mount->device, mount->root})) LeaveAlone(*mount);
         continue;
       }
       if (MountIsExcluded(root, *mount)) continue;
@@ -165,6 +165,13 @@ class Resolver {
       // A mounted socket, or a mount that went away.
       if (!facts.ok() || facts->uuid != root.facts.uuid || facts->read_only_mount) continue;
       roots_.push_back({mount->point, place, *facts});
+    }
+  }
+
+  void LeaveAlone(const Mount& mount) {
+    if (foreign_.insert(mount.id).second && mount.type == "btrfs" &&
+        result_.foreign_btrfs.size() < kForeignMountsListedMax) {
+      result_.foreign_btrfs.push_back(mount.point);
     }
   }
 

@@ -1,11 +1,10 @@
-#include "cli/resolve_targets.h"
-
-#include <map>
+#include "worker/resolve_targets.h"
 
 #include "common/path.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/testing/fake_paths.h"
 
 namespace onefold {
 namespace {
@@ -27,50 +26,6 @@ constexpr char kMounts[] =
     "26 20 8:1 / /data rw - ext4 /dev/sdc1 rw\n"
     "27 23 0:40 /other /srv/share/bound rw - btrfs /dev/sdb rw\n"
     "28 20 0:50 / /old ro - btrfs /dev/sdd ro\n";
-
-VolumeUuid Uuid(uint8_t number) {
-  VolumeUuid uuid;
-  uuid.bytes[0] = number;
-  return uuid;
-}
-
-// A system with the mounts above. Inode numbers follow from the place within the filesystem.
-class FakePathSource final : public PathSource {
- public:
-  explicit FakePathSource(const MountTable& mounts) : mounts_(mounts) {}
-
-  void Link(const std::string& from, const std::string& to) { links_[from] = to; }
-  void Remove(const std::string& path) { gone_.push_back(path); }
-  void MakeFile(const std::string& path) { files_.push_back(path); }
-
-  absl::StatusOr<std::string> RealPath(const std::string& path) override {
-    for (const auto& [from, to] : links_) {
-      if (const auto below = PathBelow(from, path)) return JoinPath(to, *below);
-    }
-    for (const std::string& gone : gone_) {
-      if (PathBelow(gone, path)) return absl::NotFoundError("no such path");
-    }
-    return path;
-  }
-
-  absl::StatusOr<BtrfsPath> Inspect(const std::string& path) override {
-    const Mount* mount = mounts_.MountOf(path);
-    if (mount->type != "btrfs") return absl::UnimplementedError("not on btrfs");
-    BtrfsPath facts;
-    facts.uuid = Uuid(static_cast<uint8_t>(std::stoi(mount->device.substr(2))));
-    facts.subvolume_id = 5;
-    facts.inode = std::hash<std::string>()(*mounts_.PathInFilesystem(path));
-    facts.is_directory = std::find(files_.begin(), files_.end(), path) == files_.end();
-    facts.read_only_mount = mount->read_only;
-    return facts;
-  }
-
- private:
-  const MountTable& mounts_;
-  std::map<std::string, std::string> links_;
-  std::vector<std::string> gone_;
-  std::vector<std::string> files_;
-};
 
 class ResolveTargetsTest : public ::testing::Test {
  protected:
@@ -110,7 +65,7 @@ class ResolveTargetsTest : public ::testing::Test {
 TEST_F(ResolveTargetsTest, OnePath) {
   const ResolvedTargets resolved = Resolve({"/srv/share/films"});
   ASSERT_EQ(resolved.targets.size(), 1u);
-  EXPECT_EQ(resolved.targets[0].uuid, Uuid(40));
+  EXPECT_EQ(resolved.targets[0].uuid, FakePathSource::Uuid(40));
   EXPECT_EQ(resolved.targets[0].mount_path, "/srv");
   EXPECT_THAT(Roots(resolved), ElementsAre("/srv/share/films"));
   EXPECT_EQ(resolved.targets[0].roots[0].subvolume_id, 5u);
@@ -172,7 +127,7 @@ TEST_F(ResolveTargetsTest, AReadOnlyMountIsAProblemWithAWayOut) {
   EXPECT_THAT(resolved.targets, IsEmpty());
   ASSERT_THAT(Reasons(resolved), ElementsAre("read-only mount", "read-only mount"));
   EXPECT_THAT(resolved.problems[0].problem.detail, HasSubstr("give /srv/share/a instead"));
-  EXPECT_EQ(resolved.problems[0].uuid, Uuid(40));
+  EXPECT_EQ(resolved.problems[0].uuid, FakePathSource::Uuid(40));
   EXPECT_THAT(resolved.problems[1].problem.detail, HasSubstr("remount,rw /old"));
 }
 
