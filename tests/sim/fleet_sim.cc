@@ -79,7 +79,7 @@ void FleetSim::Tick() {
 
 std::string FleetSim::Run() {
   Every(kTick, &FleetSim::Tick);
-  Every(absl::Seconds(75), &FleetSim::Trouble);
+  Every(absl::Seconds(50), &FleetSim::Trouble);
   world_.RunUntil(world_.now() + kTrouble);
   Heal();
   world_.RunUntil(world_.now() + kHealthy);
@@ -100,7 +100,7 @@ std::string FleetSim::Run() {
 
 void FleetSim::Trouble() {
   if (!world_.faulty()) return;
-  switch (world_.Chance(9)) {
+  switch (world_.Chance(10)) {
     case 0: CrashCoordinator(); break;
     case 1:
     case 2: CrashWorker(); break;
@@ -110,6 +110,7 @@ void FleetSim::Trouble() {
     case 6: DrainForAWhile(); break;
     case 7: AddDuplicates(); break;
     case 8: workers_[world_.Chance(2)]->ForgetAVolumeOnce(); break;
+    case 9: ForgetHost(); break;
   }
 }
 
@@ -166,6 +167,12 @@ void FleetSim::DrainForAWhile() {
   world_.After(absl::Seconds(world_.Chance(400)), [this, host] {
     if (coordinator_->up()) coordinator_->fleet()->SetDrained(host, false).IgnoreError();
   });
+}
+
+// It works on until it hears of it, or its lease ends; its volume may be another's at once.
+void FleetSim::ForgetHost() {
+  if (!coordinator_->up()) return;
+  coordinator_->fleet()->ForgetHost(workers_[world_.Chance(2)]->id()).IgnoreError();
 }
 
 void FleetSim::AddDuplicates() {

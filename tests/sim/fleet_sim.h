@@ -48,6 +48,7 @@ class FleetSim {
   void MeddleWithARun();
   void StartByHand();
   void DrainForAWhile();
+  void ForgetHost();
   void AddDuplicates();
   void Heal();
 
