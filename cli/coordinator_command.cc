@@ -13,6 +13,7 @@
 #include "cli/command_line.h"
 #include "cli/config_loader.h"
 #include "cli/coordinator_backup.h"
+#include "cli/coordinator_rotate.h"
 #include "cli/fleet_server.h"
 #include "cli/run_summary.h"
 #include "cli/service_loop.h"
@@ -58,6 +59,7 @@ std::string CoordinatorHelp() {
       R"(Usage:  onefold coordinator [--config FILE] [OPTIONS]
         onefold coordinator backup DIR [OPTIONS]
         onefold coordinator restore DIR [OPTIONS]
+        onefold coordinator rotate-authority [--distrust] [OPTIONS]
 
 Serves a fleet: keeps the index of fingerprints and the state in its state directory, plans, and
 tells workers what to do. Workers call it; it never calls them.
@@ -65,6 +67,10 @@ tells workers what to do. Workers call it; it never calls them.
 backup puts what cannot be made again (state and identity; the keys of the fleet are in it) into the
 new directory DIR, also while the coordinator runs; restore makes a state directory of it. The index
 is not part of it: workers are told to scan again, which takes seconds.
+
+rotate-authority gives the fleet, while the coordinator is stopped, a new certificate authority. Hosts
+and people go on with what they have until it ends. --distrust ends that at once, for when a key was
+stolen: everybody has to join again.
 
 )",
       ConfigHelp(Description()),
@@ -117,7 +123,22 @@ int RunCopy(const Arguments& arguments) {
                             absl::StrCat(state, " is restored; the index comes by scanning"));
 }
 
+// `arguments`: "rotate-authority", perhaps "--distrust", and settings for where the state is.
+int RunRotate(const Arguments& arguments) {
+  Arguments rest(arguments.begin() + 1, arguments.end());
+  const auto distrust = std::find(rest.begin(), rest.end(), "--distrust");
+  const bool distrusts = distrust != rest.end();
+  if (distrusts) rest.erase(distrust);
+  const LoadedConfig loaded = LoadCommandConfig(Description(), rest);
+  if (!loaded.config.has_value()) return loaded.exit_code;
+  const absl::StatusOr<std::string> done =
+      RotateAuthority(loaded.config->Text("state_directory"), distrusts, SystemClock().Now());
+  if (done.ok()) return PrintText(*done);
+  return Report(done.status(), "");
+}
+
 int RunCoordinator(const Arguments& arguments) {
+  if (!arguments.empty() && arguments[0] == "rotate-authority") return RunRotate(arguments);
   if (!arguments.empty() && (arguments[0] == "backup" || arguments[0] == "restore")) {
     return RunCopy(arguments);
   }

@@ -75,6 +75,7 @@ void SetLimits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(kKeepaliveIntervalMin));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Milliseconds(kConnectionAgeMax));
   grpc::ResourceQuota quota("onefold");
   quota.Resize(kServerBufferBytesMax).SetMaxThreads(kServerThreadsMax);
   builder.SetResourceQuota(quota);

@@ -47,6 +47,7 @@ TEST(SummaryTextTest, TellsWhatPeopleWantToKnow) {
       "                1,204: without checksums (nodatacow, or preallocated and not yet "
       "written)\n"
       "  excluded    12.0 MiB of candidates by *.iso\n"
+      "  excluded    0 B of candidates by *.tmp\n"
       "  scanned     27,396 extents (everything), 2.34 GiB\n"
       "  read        180.0 MiB of file data\n");
 }

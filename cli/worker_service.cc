@@ -26,12 +26,17 @@
 #include "worker/daemon/grpc_fleet_client.h"
 #include "worker/daemon/run_journal.h"
 #include "worker/daemon/worker_daemon.h"
+#include "worker/identity/certificate_keeper.h"
+#include "worker/identity/enrollment_client.h"
+#include "worker/identity/host_identity.h"
 #include "worker/kernel_check.h"
 
 namespace onefold {
 namespace {
 
 constexpr size_t kWorkerIdBytesMax = 256;
+// Shorter than a watchdog waits.
+constexpr absl::Duration kRenewTimeout = absl::Seconds(10);
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -39,8 +44,11 @@ std::string HostName() {
   return name;
 }
 
-// Of a host without a certificate: chosen once, kept in its state directory.
+// As its certificate says; of a host without one: chosen once, kept in its state directory.
 absl::StatusOr<std::string> WorkerIdIn(const std::string& directory) {
+  const absl::StatusOr<HostIdentity> joined = LoadHostIdentity(directory);
+  if (joined.ok()) return joined->host_id;
+  if (!absl::IsNotFound(joined.status())) return joined.status();
   const std::string path = absl::StrCat(directory, "/worker_id");
   const absl::StatusOr<std::string> known = ReadSmallFile(path, kWorkerIdBytesMax);
   if (known.ok()) {
@@ -70,9 +78,9 @@ absl::Status CheckSystem(Log& log) {
 // How this host reaches coordinators.
 class Dialler {
  public:
-  Dialler(std::string state_directory, bool insecure)
-      : files_{.identity_file = absl::StrCat(state_directory, "/identity.pem"),
-               .trusted_file = absl::StrCat(state_directory, "/trusted.pem")},
+  Dialler(const std::string& state_directory, bool insecure)
+      : files_{.identity_file = IdentityFile(state_directory),
+               .trusted_file = TrustedFile(state_directory)},
         insecure_(insecure) {}
 
   bool has_joined() const { return ::access(files_.identity_file.c_str(), F_OK) == 0; }
@@ -101,8 +109,15 @@ class WorkerServiceImpl final : public WorkerService {
  public:
   WorkerServiceImpl(const Options& options, std::string worker_id, index::DirectoryLock lock,
                     std::shared_ptr<grpc::Channel> home, Clock& clock, Log& log)
-      : lock_(std::move(lock)),
+      : clock_(clock),
+        log_(log),
+        lock_(std::move(lock)),
         dialler_(options.state_directory, options.insecure),
+        certificate_(options.state_directory,
+                     [home](const std::string& request) {
+                       return RenewCertificate(home, request, kRenewTimeout);
+                     }),
+        is_host_(options.home == nullptr && dialler_.has_joined()),
         journal_(absl::StrCat(options.state_directory, "/runs")),
         fleet_(worker_id, clock, std::move(home),
                [this](const std::string& address) { return dialler_.Dial(address); }),
@@ -110,7 +125,17 @@ class WorkerServiceImpl final : public WorkerService {
 
   absl::Status Begin() { return daemon_.Start(); }
 
-  void Tick() override {}
+  void Tick() override {
+    if (!is_host_) return;
+    const absl::StatusOr<CertificateKeeper::Outcome> renewed =
+        certificate_.RenewIfDue(clock_.Now());
+    if (!renewed.ok()) {
+      log_.Warning("the certificate could not be renewed",
+                   {{"reason", std::string(renewed.status().message())}});
+    } else if (*renewed == CertificateKeeper::Outcome::kRenewed) {
+      log_.Info("the certificate was renewed");
+    }
+  }
   std::string StatusText() override { return daemon_.StatusText(); }
   bool Stop(absl::Duration patience) override { return daemon_.Stop(patience); }
 
@@ -152,8 +177,12 @@ class WorkerServiceImpl final : public WorkerService {
     return std::uniform_real_distribution<double>(0, 1)(random_);
   }
 
+  Clock& clock_;
+  Log& log_;
   const index::DirectoryLock lock_;
   const Dialler dialler_;
+  CertificateKeeper certificate_;
+  const bool is_host_;  // of a fleet, with a certificate
   Mutex random_mutex_;
   std::minstd_rand random_ ABSL_GUARDED_BY(random_mutex_){std::random_device()()};
   FileRunJournal journal_;

@@ -15,14 +15,13 @@
 #include "common/identity/private_file.h"
 #include "common/identity/private_key.h"
 #include "common/identity/signing.h"
+#include "common/network_limits.h"
 #include "common/status_macros.h"
 
 namespace onefold {
 namespace {
 
-// Routers forget idle connections after minutes; the server must allow pings this often.
-constexpr int kKeepaliveMillis = 4 * 60 * 1000;
-constexpr int kKeepaliveTimeoutMillis = 20 * 1000;
+int Milliseconds(absl::Duration span) { return static_cast<int>(absl::ToInt64Milliseconds(span)); }
 
 absl::StatusOr<std::string> Read(const std::string& path) {
   ASSIGN_OR_RETURN(std::optional<std::string> contents, identity::ReadPrivateFile(path));
@@ -127,8 +126,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> PlainChannelCredential
 grpc::ChannelArguments FleetChannelArguments() {
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(identity::kServerName);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveInterval));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
   return arguments;
 }

@@ -16,6 +16,10 @@ inline constexpr absl::Duration kKeepaliveIntervalMin = absl::Seconds(20);
 // No answer to a ping for so long: the other side is gone.
 inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
 
+// Connections are made anew after that, as soon as no call is under way: so that a host whose
+// certificate was renewed comes with the new one.
+inline constexpr absl::Duration kConnectionAgeMax = absl::Hours(12);
+
 // Calls of one connection at a time: a worker has a few streams for each of its volumes.
 inline constexpr int kStreamsPerConnectionMax = 64;
 

@@ -37,8 +37,8 @@ class Coordinator {
     std::string state_directory;  // created with mode 0700 if absent (parents too)
     VolumeRules rules = {};
     // What caches, runs of fingerprints under way and plans may take, about; at least
-    // kHostMemoryBytes. The process needs some 50 MiB beside it. From kFleetMemoryBytes on, work in
-    // the background stands back behind calls.
+    // kHostMemoryBytes. The process needs some 50 MiB beside it. From kFleetMemoryBytes on the
+    // index is laid out for many volumes that are scanned at a time.
     int64_t memory_bytes = kHostMemoryBytes;
     // The index takes nothing in while less is free on its disk, state while an eighth of it is; 0:
     // until it is full.

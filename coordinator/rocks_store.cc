@@ -17,18 +17,22 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "coordinator/disk_space.h"
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
 #include "coordinator/rocks_status.h"
+#include "coordinator/sequence_note.h"
 
 namespace onefold::index {
 namespace {
@@ -45,6 +49,12 @@ constexpr uint64_t kUnflushedBytesMax = 64 << 10;
 // Tables of level 0 from which on no further ones are added until some are merged: each is asked by
 // every look-up. For stores that are `large`.
 constexpr int kLevel0FilesMax = 160;
+// Tables of level 0 that start a merge while runs come in, and when they have stopped to for so
+// long. A merge rewrites what is below, so the fewer the better for whoever writes; each one that
+// is left costs whoever reads.
+constexpr int kLevel0FilesBusy = 24;
+constexpr int kLevel0FilesQuiet = 6;
+constexpr absl::Duration kQuietAfter = absl::Seconds(5);
 constexpr absl::Duration kMergePollInterval = absl::Milliseconds(20);
 // Space that is not worth a compaction.
 constexpr uint64_t kCompactBytesMin = 256 << 10;
@@ -90,7 +100,9 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.wal_recovery_mode = budget.strict_log
                                   ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
                                   : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.avoid_flush_during_recovery = true;  // or each start would leave a small table
+  // A flush would leave a small table at each start. Where no write may get lost, it leaves no log
+  // but the one that is written: whether that is whole can be told.
+  options.avoid_flush_during_recovery = !budget.strict_log;
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 32 << 20;
@@ -115,7 +127,7 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
     options.bottommost_compression_opts.enabled = true;
     // Runs that come in faster than they are merged are held back by AwaitMerges, not by these,
     // which would hold back what is small and urgent.
-    options.level0_file_num_compaction_trigger = 24;
+    options.level0_file_num_compaction_trigger = kLevel0FilesQuiet;
     options.level0_slowdown_writes_trigger = 4 * kLevel0FilesMax;
     options.level0_stop_writes_trigger = 8 * kLevel0FilesMax;
   }
@@ -178,9 +190,21 @@ class RocksStore final : public RocksBackedStore {
         options_(std::move(options)),
         large_(budget.large),
         free_bytes_min_(budget.free_bytes_min),
-        db_(std::move(db)) {}
+        db_(std::move(db)) {
+    if (budget.strict_log) sequence_note_.emplace(directory_);
+    NoteSequence();
+    if (large_) quiet_watch_ = std::thread([this] { WatchForQuiet(); });
+  }
 
   ~RocksStore() override {
+    if (quiet_watch_.joinable()) {
+      {
+        MutexLock lock(&mutex_);
+        stop_ = true;
+        changed_.NotifyAll();
+      }
+      quiet_watch_.join();
+    }
     // Nothing is lost when either fails: what was acknowledged is in the log.
     FlushIfMuch().IgnoreError();
     db_->Close().PermitUncheckedError();
@@ -234,7 +258,7 @@ class RocksStore final : public RocksBackedStore {
                                                         &first, &last, /*include_end=*/false)));
     rocksdb::WriteOptions options;
     options.sync = true;
-    return Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last));
+    return Noted(Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last)));
   }
 
   absl::Status Compact() override {
@@ -252,9 +276,18 @@ class RocksStore final : public RocksBackedStore {
     return result;
   }
 
+  // What became of a write.
   absl::Status Noted(absl::Status status) {
-    if (!status.ok()) write_failed_ = true;
+    if (status.ok()) {
+      NoteSequence();
+    } else {
+      write_failed_ = true;
+    }
     return status;
+  }
+
+  void NoteSequence() {
+    if (sequence_note_) sequence_note_->Raise(db_->GetLatestSequenceNumber());
   }
 
   void MarkDamaged() const { std::ofstream(directory_ + "/" + kDamagedMark).flush(); }
@@ -272,9 +305,44 @@ class RocksStore final : public RocksBackedStore {
   }
 
   absl::Status Ingest(const RowBatch& batch) {
-    if (large_) AwaitMerges();
+    if (large_) {
+      NoteRun();
+      AwaitMerges();
+    }
     const std::string stem = absl::StrCat(directory_, "/", kIncoming, "/", ++ingest_count_);
     return IngestBatch(*db_, options_, batch, directory_, stem, /*parallel=*/large_);
+  }
+
+  // Runs come in: merge seldom.
+  void NoteRun() {
+    MutexLock lock(&mutex_);
+    ++run_count_;
+    if (!std::exchange(busy_, true)) {
+      SetMergeTrigger(kLevel0FilesBusy);
+      changed_.NotifyAll();
+    }
+  }
+
+  // Back to merging early when no run has come for a while.
+  void WatchForQuiet() {
+    MutexLock lock(&mutex_);
+    while (!stop_) {
+      if (!busy_) {
+        changed_.Wait(&mutex_);
+        continue;
+      }
+      const int64_t before = run_count_;
+      changed_.WaitFor(&mutex_, absl::ToChronoMilliseconds(kQuietAfter));
+      if (stop_ || run_count_ != before) continue;
+      busy_ = false;
+      SetMergeTrigger(kLevel0FilesQuiet);
+    }
+  }
+
+  void SetMergeTrigger(int files) {
+    // It has no other say than in when to merge, so what is wrong is told by the next write.
+    db_->SetOptions({{"level0_file_num_compaction_trigger", absl::StrCat(files)}})
+        .PermitUncheckedError();
   }
 
   // A compaction that failed ends the waiting: what is written next tells why.
@@ -319,9 +387,38 @@ class RocksStore final : public RocksBackedStore {
   const bool large_;
   const int64_t free_bytes_min_;
   const std::unique_ptr<rocksdb::DB> db_;
+  std::optional<SequenceNote> sequence_note_;  // of a store whose log is strict
   std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
+
+  // Of a store that is large: whether runs come in.
+  Mutex mutex_;
+  CondVar changed_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t run_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread quiet_watch_;
 };
+
+// Whether all writes that were acknowledged are there. Opens the database without changing
+// anything, so that what is left of it can still be looked into.
+absl::Status CheckSequence(const rocksdb::Options& options, const std::string& directory) {
+  const uint64_t noted = SequenceNote::Read(directory);
+  if (noted == 0) return absl::OkStatus();
+  std::error_code error;
+  if (!std::filesystem::exists(directory + "/CURRENT", error)) {
+    return absl::DataLossError(absl::StrCat(directory, ": the file CURRENT is missing"));
+  }
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+  if (!status.ok()) return FromRocksOpenStatus(status, directory);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  const uint64_t found = db->GetLatestSequenceNumber();
+  if (found >= noted) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(directory, ": writes are missing, of ", noted, " only ", found,
+                   " are there (its *.log file was deleted, emptied or overwritten)"));
+}
 
 absl::Status PrepareDirectory(const std::string& directory) {
   std::error_code error;
@@ -349,15 +446,12 @@ absl::Status PrepareDirectory(const std::string& directory) {
 
 absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
                                                                  const RocksBudget& budget) {
+  const rocksdb::Options options = StoreOptions(budget);
+  if (budget.strict_log) RETURN_IF_ERROR(CheckSequence(options, directory));
   RETURN_IF_ERROR(PrepareDirectory(directory));
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
-  if (budget.large) {
-    env.LowerThreadPoolCPUPriority(rocksdb::Env::Priority::LOW, rocksdb::CpuPriority::kLow)
-        .PermitUncheckedError();
-  }
-  const rocksdb::Options options = StoreOptions(budget);
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);

@@ -18,8 +18,8 @@ namespace {
 // A store together with its directory.
 class RocksStoreInTempDir final : public OrderedStore {
  public:
-  RocksStoreInTempDir() {
-    auto store = OpenRocksStore(directory_.path(), {});
+  explicit RocksStoreInTempDir(const RocksBudget& budget = {}) {
+    auto store = OpenRocksStore(directory_.path(), budget);
     CHECK(store.ok());
     store_ = *std::move(store);
   }
@@ -43,6 +43,10 @@ class RocksStoreInTempDir final : public OrderedStore {
 
 INSTANTIATE_TEST_SUITE_P(Rocks, OrderedStoreContract,
                          ::testing::Values([] { return std::make_unique<RocksStoreInTempDir>(); }));
+
+INSTANTIATE_TEST_SUITE_P(LargeRocks, OrderedStoreContract, ::testing::Values([] {
+                           return std::make_unique<RocksStoreInTempDir>(RocksBudget{.large = true});
+                         }));
 
 std::string Key(int i) { return absl::StrCat("E", std::string(4, '\1'), 10000000 + i); }
 
@@ -80,6 +84,25 @@ TEST_F(RocksStoreTest, WrittenBatchesSurviveACrash) {
   auto copy = OpenRocksStore(crashed.path() + "/copy", {});
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ(RowsWith(**copy, "E").size(), static_cast<size_t>(10 + kBig));
+}
+
+// An index that has grown large is opened by a program with little memory too, and the other way
+// round.
+TEST_F(RocksStoreTest, OpensWithAnotherBudget) {
+  const auto key_of = [](char kind, int i) { return absl::StrCat(std::string(1, kind), Key(i)); };
+  RowBatch batch;
+  for (int i = 0; i < kBig; ++i) {
+    for (const char kind : {'A', 'E', 'F'}) batch.Put(key_of(kind, i), "value");
+  }
+  for (const bool large : {true, false, true}) {
+    auto store = OpenRocksStore(path(), {.large = large});
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(batch), IsOk());
+    EXPECT_THAT((*store)->Compact(), IsOk());
+    for (const char kind : {'A', 'E', 'F'}) {
+      EXPECT_EQ(RowsWith(**store, std::string(1, kind)).size(), static_cast<size_t>(kBig));
+    }
+  }
 }
 
 TEST_F(RocksStoreTest, LeftoversOfACrashAreRemoved) {
@@ -162,6 +185,42 @@ TEST_F(RocksStoreTest, MissingTableIsDamage) {
     if (entry.path().extension() == ".sst") std::filesystem::remove(entry);
   }
   EXPECT_THAT(Open(), HasCode(absl::StatusCode::kDataLoss));
+}
+
+// Whatever is done to it, a store is never taken for one that has lost writes.
+TEST_F(RocksStoreTest, StrictLogNeverLooksLost) {
+  const RocksBudget strict = {.write_buffer_bytes = 256 << 10, .strict_log = true};
+  for (int round = 0; round < 8; ++round) {
+    auto store = OpenRocksStore(path(), strict);
+    ASSERT_THAT(store, IsOk());
+    EXPECT_THAT((*store)->Get(Key(0)),
+                IsOkAndHolds(round == 0 ? std::optional<std::string>() : "value 0"));
+    ASSERT_THAT((*store)->Write(Batch(0, 10 + 1000 * (round % 3))), IsOk());
+    if (round % 4 == 1) {
+      ASSERT_THAT((*store)->Write(Batch(0, kBig)), IsOk());
+    } else if (round % 4 == 2) {
+      ASSERT_THAT((*store)->DropRange(Key(5), Key(2000)), IsOk());
+    } else if (round % 4 == 3) {
+      ASSERT_THAT((*store)->Compact(), IsOk());
+    }
+    TempDir crashed;
+    const std::string copy = crashed.path() + "/copy";
+    CopyTo(copy);
+    EXPECT_THAT(OpenRocksStore(copy, strict), IsOk()) << round;
+    std::filesystem::remove(copy + "/ONEFOLD_SEQUENCE");
+    EXPECT_THAT(OpenRocksStore(copy, strict), IsOk()) << round;
+  }
+}
+
+// What is in the note after a crash may be anything but a number that leads.
+TEST_F(RocksStoreTest, NoteThatCannotBeReadIsNone) {
+  const RocksBudget strict = {.strict_log = true};
+  for (const std::string& text : {std::string(), std::string("12\n"), std::string(21, '\0')}) {
+    std::ofstream(path() + "/ONEFOLD_SEQUENCE") << text;
+    auto store = OpenRocksStore(path(), strict);
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, 10)), IsOk());
+  }
 }
 
 // A filesystem of 2 MiB; skipped where mounting is not allowed.

@@ -372,8 +372,11 @@ absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const I
   // written must be what is counted on. Where flags cannot be set, the kernel's answer tells.
   int flags = 0;
   if (ioctl(fd.get(), FS_IOC_GETFLAGS, &flags) == 0) {
-    const int wanted = (flags & ~(FS_NOCOW_FL | FS_COMPR_FL)) | FS_NOCOMP_FL;
-    if (wanted != flags) ioctl(fd.get(), FS_IOC_SETFLAGS, &wanted);
+    // One after the other: the kernel takes no file from nodatacow to any word about compression.
+    const int cleared = flags & ~(FS_NOCOW_FL | FS_COMPR_FL);
+    const int wanted = cleared | FS_NOCOMP_FL;
+    if (cleared != flags) ioctl(fd.get(), FS_IOC_SETFLAGS, &cleared);
+    ioctl(fd.get(), FS_IOC_SETFLAGS, &wanted);
   }
   const InodeId id{.subvolume = directory.subvolume, .inode = status.st_ino};
   return std::make_unique<BtrfsScratchFile>(*this, id, std::move(fd));

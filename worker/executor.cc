@@ -65,9 +65,10 @@ class Executor::Batch {
   }
 
   std::vector<Execution> Run() {
-    InThreads(CallCount(), [this] { Work(); });
     relocating_ = true;
     InThreads(static_cast<int>(relocations_.size()), [this] { Relocate(); });
+    relocating_ = false;
+    InThreads(CallCount(), [this] { Work(); });
     MutexLock lock(&mutex_);
     for (size_t i = 0; i < results_.size(); ++i) {
       Execution& result = results_[i];

@@ -6,8 +6,9 @@
 // several operations in flight. What was not in the page cache before is dropped from it
 // afterwards.
 //
-// Relocated moves come last, when all others of their drop were answered "same": what they need is
-// written to a scratch file and shared from there, so that the kernel compares these bytes too.
+// Relocated moves come first: what they need is written to a scratch file and shared from there, so
+// that the kernel compares these bytes too. Killed between them and the others, what is left of the
+// extent has a match everywhere; the other way round, what has none would be left.
 //
 // No two threads ever dedupe one inode at a time (kernel hangs, docs/decisions).
 

@@ -72,9 +72,12 @@ class AcknowledgedStream {
 
   // Waits until everything sent is acknowledged.
   absl::Status Drain() {
-    MutexLock lock(&mutex_);
-    while (waiting_ > 0 && !ended_) changed_.Wait(&mutex_);
-    return waiting_ == 0 ? absl::OkStatus() : absl::UnavailableError("the coordinator hung up");
+    {
+      MutexLock lock(&mutex_);
+      while (waiting_ > 0 && !ended_) changed_.Wait(&mutex_);
+      if (waiting_ == 0) return absl::OkStatus();
+    }
+    return Failure();
   }
 
  private:
@@ -453,8 +456,10 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     }
     MutexLock lock(&results_mutex_);
     RETURN_IF_ERROR(OpenResults());
-    RETURN_IF_ERROR(results_->Send(request, true));
-    return results_->Drain();
+    absl::Status status = results_->Send(request, true);
+    if (status.ok()) status = results_->Drain();
+    if (!status.ok()) results_.reset();  // what is reported later gets a stream of its own
+    return status;
   }
 
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override {
@@ -472,8 +477,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     message.set_inside(inside);
     MutexLock lock(&results_mutex_);
     RETURN_IF_ERROR(OpenResults());
-    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results_->Finish(request));
-    results_.reset();
+    const std::unique_ptr<ResultStream> results = std::move(results_);
+    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results->Finish(request));
     PlanSummary summary;
     summary.extent_count = response.extent_count();
     for (const auto& [holder, bytes] : response.pinned_bytes()) {

@@ -85,10 +85,9 @@ std::vector<PendingDrop> OncePerExtent(std::vector<PendingDrop> drops) {
 // What one settling thread needs for itself.
 struct PlanRun::SettleThread {
   SettleThread(const Parts& parts, ViewCache& views)
-      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views),
-        checksums(parts.volume) {}
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views) {}
   ExtentViewer viewer;
-  ChecksumReaders checksums;
+  std::optional<ChecksumReaders> checksums;  // anew for each plan: they remember what they read
 };
 
 PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
@@ -128,6 +127,7 @@ absl::Status PlanRun::WorkOnDeferred(PlanKind kind) {
 
 absl::Status PlanRun::Work(PlanKind kind) {
   runs_.Clear();
+  for (const auto& thread : threads_) thread->checksums.emplace(parts_.volume);
   RETURN_IF_ERROR(CommitTouched());
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
   Groups batch;
@@ -176,6 +176,7 @@ absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
 
 absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   if (groups.empty()) return absl::OkStatus();
+  if (options_.gate != nullptr) options_.gate->Wait(0, 0, parts_.stop);
   RETURN_IF_ERROR(CheckRoom());
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
@@ -252,7 +253,7 @@ std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Gro
   for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
     absl::StatusOr<Settled>& one = settled[i - begin];
     if (kind == PlanKind::kInside) {
-      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_, options_.relocation);
+      one = SettleInside(groups[i], own.viewer, *own.checksums, info, &runs_, options_.relocation);
     } else if (!groups[i].paged) {
       one = SettleWhole(groups[i], own.viewer, info.block_bytes, options_.relocation);
     } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
@@ -327,6 +328,7 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 }
 
 void PlanRun::Note(ExtentResult result) {
+  if (result.outcome == Outcome::kRetry) ++totals_.retry_count;
   if (result.outcome == Outcome::kPinned) {
     if (called_pinned_.size() < kCalledPinnedMax) {
       called_pinned_[result.address] = result.generation;

@@ -240,7 +240,7 @@ absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t 
 struct SidePlan {
   std::vector<Drop> drops;
   std::vector<uint64_t> sources;
-  int64_t bytes = 0;       // that would be freed, net
+  int64_t bytes = 0;       // that it is worth
   int64_t references = 0;  // of the extents that would be dropped
   Holder first_holder = Holder::kNone;
 };
@@ -302,7 +302,8 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
         if (drop.written_bytes > 0) {
           drop.held_by = held_by == Holder::kNone ? Holder::kTail : held_by;
         }
-        plan.bytes += view->disk_bytes - drop.written_bytes;
+        // Freed net; of two sides that free as much, the one that takes less writing.
+        plan.bytes += view->disk_bytes - 2 * drop.written_bytes;
         plan.references += static_cast<int64_t>(view->references.size());
         plan.drops.push_back(std::move(drop));
         continue;

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -26,14 +26,28 @@ namespace {
 // Behind the name in /proc/PID/stat: user and system time.
 constexpr int kTicksFields[] = {11, 12};
 
+// What a line of /proc/PID/stat says of processor time.
+absl::Duration CpuIn(const std::string& stat) {
+  // The name, which may hold anything, ends with the last parenthesis.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return absl::ZeroDuration();
+  const std::vector<std::string> fields = absl::StrSplit(stat.substr(name_end + 2), ' ');
+  int64_t ticks = 0;
+  for (const int field : kTicksFields) {
+    int64_t value = 0;
+    if (absl::SimpleAtoi(fields[field], &value)) ticks += value;
+  }
+  return absl::Seconds(static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
 template <typename Visit>
-void ForEachFile(const std::string& directory, Visit visit) {
+void ForEachFileSize(const std::string& directory, Visit visit) {
   std::error_code error;  // files go while we look
   using Walk = std::filesystem::recursive_directory_iterator;
   for (Walk entry(directory, error); !error && entry != Walk(); entry.increment(error)) {
     std::error_code gone;
     const auto bytes = entry->is_regular_file(gone) ? entry->file_size(gone) : 0;
-    if (!gone) visit(entry->path().filename().string(), static_cast<int64_t>(bytes));
+    if (!gone) visit(static_cast<int64_t>(bytes));
   }
 }
 
@@ -67,18 +81,19 @@ std::string CoordinatorProcess::Read(const std::string& name) const {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-absl::Duration CoordinatorProcess::cpu() const {
-  const std::string stat = Read("stat");
-  // The name, which may hold anything, ends with the last parenthesis; it is field 1.
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return absl::ZeroDuration();
-  const std::vector<std::string> fields = absl::StrSplit(stat.substr(name_end + 2), ' ');
-  int64_t ticks = 0;
-  for (const int field : kTicksFields) {
-    int64_t value = 0;
-    if (absl::SimpleAtoi(fields[field], &value)) ticks += value;
+absl::Duration CoordinatorProcess::cpu() const { return CpuIn(Read("stat")); }
+
+absl::Duration CoordinatorProcess::cpu_of_threads(const std::string& name) const {
+  absl::Duration sum;
+  std::error_code error;  // threads end while we look
+  using Walk = std::filesystem::directory_iterator;
+  for (Walk entry(absl::StrCat("/proc/", pid_, "/task"), error); !error && entry != Walk();
+       entry.increment(error)) {
+    const std::string stat =
+        Read(absl::StrCat("task/", entry->path().filename().string(), "/stat"));
+    if (absl::StrContains(stat, absl::StrCat("(", name))) sum += CpuIn(stat);
   }
-  return absl::Seconds(static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  return sum;
 }
 
 int64_t CoordinatorProcess::peak_rss_bytes() const {
@@ -120,19 +135,8 @@ absl::StatusOr<int> FreePort() {
 
 int64_t BytesBelow(const std::string& directory) {
   int64_t sum = 0;
-  ForEachFile(directory, [&](const std::string&, int64_t bytes) { sum += bytes; });
+  ForEachFileSize(directory, [&](int64_t bytes) { sum += bytes; });
   return sum;
-}
-
-std::string ListBelow(const std::string& directory) {
-  std::vector<std::string> files;
-  ForEachFile(directory, [&](const std::string& name, int64_t bytes) {
-    if (name.ends_with(".sst")) files.push_back(absl::StrCat(name, " ", bytes));
-  });
-  std::sort(files.begin(), files.end());
-  std::string list;
-  for (const std::string& file : files) absl::StrAppend(&list, file, "\n");
-  return list;
 }
 
 }  // namespace onefold::bench

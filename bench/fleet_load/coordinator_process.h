@@ -29,6 +29,8 @@ class CoordinatorProcess {
   bool alive() const;
   // Processor time it has used, in all.
   absl::Duration cpu() const;
+  // Of that, what the threads whose names begin with `name` have used that are alive.
+  absl::Duration cpu_of_threads(const std::string& name) const;
   // Its largest resident set since the last ForgetPeak.
   int64_t peak_rss_bytes() const;
   // Needs root; without, the peak is that of the whole life.
@@ -49,9 +51,6 @@ absl::StatusOr<int> FreePort();
 
 // Bytes on disk of all files below `directory`.
 int64_t BytesBelow(const std::string& directory);
-
-// Whether files below `directory` come and go: a text that changes with them.
-std::string ListBelow(const std::string& directory);
 
 }  // namespace onefold::bench
 

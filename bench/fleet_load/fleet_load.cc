@@ -22,10 +22,9 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024;
 // Between calls of a worker that has nothing to do, as the coordinator asks for.
 constexpr absl::Duration kIdleSyncInterval = absl::Seconds(60);
-// The index has settled when no table file came or went, and next to no processor time was used,
-// for this long.
-constexpr absl::Duration kSettled = absl::Seconds(4);
-constexpr double kSettledCpuShare = 0.15;
+// The index has settled when the threads that merge tables have used no processor time for so long.
+constexpr char kMergeThreads[] = "rocksdb:";
+constexpr absl::Duration kSettled = absl::Seconds(8);
 constexpr absl::Duration kSettlePatience = absl::Minutes(10);
 // Which volume is looked up; no worker reports it.
 constexpr int64_t kLookUpVolume = 1'000'000;
@@ -130,20 +129,15 @@ class Measurement {
 
   absl::Status Settle() {
     Say("waiting for compaction");
-    std::string files;
     absl::Duration changed = Now();
-    absl::Duration cpu_then = coordinator_->cpu();
+    absl::Duration merging = coordinator_->cpu_of_threads(kMergeThreads);
     while (Now() - changed < kSettled) {
       if (Now() - uploaded_.ended > kSettlePatience) {
         return absl::DeadlineExceededError("compaction does not end");
       }
       absl::SleepFor(absl::Milliseconds(500));
-      std::string files_now = ListBelow(index_);
-      const absl::Duration cpu_now = coordinator_->cpu();
-      const bool busy = absl::ToDoubleSeconds(cpu_now - cpu_then) > 0.5 * kSettledCpuShare;
-      if (files_now != files || busy) changed = Now();
-      files = std::move(files_now);
-      cpu_then = cpu_now;
+      const absl::Duration now = coordinator_->cpu_of_threads(kMergeThreads);
+      if (std::exchange(merging, now) != now) changed = Now();
     }
     Add({.name = "settled after the upload",
          .value = absl::ToDoubleSeconds(changed - uploaded_.ended),
@@ -164,12 +158,14 @@ class Measurement {
 
   absl::Status Plan() {
     Say("fetching a plan");
+    const absl::Duration cpu_before = coordinator_->cpu();
     ASSIGN_OR_RETURN(const PlanFigures plan, FetchWholePlan(address_, 0));
     Add({"plan: first groups", absl::ToDoubleSeconds(plan.first_group), "s"});
     Add({.name = "plan: all",
          .value = absl::ToDoubleSeconds(plan.total),
          .unit = "s",
          .at_most = 60});
+    Add({"plan: coordinator CPU", absl::ToDoubleSeconds(coordinator_->cpu() - cpu_before), "s"});
     Add({"plan: groups", static_cast<double>(plan.group_count), ""});
     Add({"plan: extents in them", static_cast<double>(plan.member_count), ""});
     AddPeak("planning");

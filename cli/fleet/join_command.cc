@@ -145,7 +145,7 @@ std::string NextSteps(const JoinArguments& arguments, const Plan& plan) {
       absl::StrAppend(&text, "Note: ", Escape(path), " does not exist (yet).\n");
     }
   }
-  if (plan.config_text.find("\nallow:") == std::string::npos) {
+  if (("\n" + plan.config_text).find("\nallow:") == std::string::npos) {
     absl::StrAppend(&text, "It reports its volumes and touches nothing until ",
                     Escape(plan.config_file), " allows something:\n  allow: [/srv/data]\n");
   }

@@ -386,12 +386,18 @@ std::vector<Fleet::NumberedRun> Fleet::ListRuns(int64_t before, size_t count,
   const Instant now = Now();
   MutexLock lock(&mutex_);
   std::vector<NumberedRun> listed;
+  const auto list = [&](int64_t number) {
+    if (before > 0 && number >= before) return;
+    if (listed.size() < count) {
+      listed.push_back({.number = number, .run = ViewRun(*books_.runs.Find(number), now)});
+    }
+  };
+  const std::set<int64_t>& active = books_.runs.active();
   const auto& runs = books_.runs.runs();
-  auto at = before > 0 ? runs.lower_bound(before) : runs.end();
-  while (at != runs.begin() && listed.size() < count) {
-    --at;
-    if (active_only && at->second.ended()) continue;
-    listed.push_back({.number = at->first, .run = ViewRun(at->second, now)});
+  if (active_only) {
+    for (auto at = active.rbegin(); at != active.rend(); ++at) list(*at);
+  } else {
+    for (auto at = runs.rbegin(); at != runs.rend(); ++at) list(at->first);
   }
   return listed;
 }

@@ -165,16 +165,18 @@ absl::StatusOr<bool> Authority::IsServerCertificateGood(absl::Time now) const {
   const Certificate& shown = chain->front();
   return shown.key_fingerprint() == key->Fingerprint() && shown.IsSignedBy(current_.certificate) &&
          shown.subject_names() == ServerNames(server_names_) &&
-         chain->size() == 2 + bridges_.size() && shown.not_after() - now >= kServerRenewal;
+         chain->size() == 2 + bridges_.size() + earlier_.size() &&
+         shown.not_after() - now >= kServerRenewal;
 }
 
 absl::Status Authority::RenewServerCertificate(absl::Time now) const {
   ASSIGN_OR_RETURN(const KeyAndCertificate server,
                    MakeServerCertificate(current_, server_names_, kServerLifetime, now));
-  // Bridges stand before the authority itself: the first issuer that fits is taken.
+  // Bridges stand before the authority itself: the first issuer that fits is taken. Earlier
+  // authorities are for those who come with an older token and look for its fingerprint.
   return WritePrivateFile(
       server_file(), absl::StrCat(server.key.ToPem(), server.certificate.ToPem(), ToPem(bridges_),
-                                  current_.certificate.ToPem()));
+                                  current_.certificate.ToPem(), ToPem(earlier_)));
 }
 
 }  // namespace onefold::identity

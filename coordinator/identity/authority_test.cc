@@ -137,9 +137,10 @@ TEST_F(AuthorityTest, Rotation) {
   EXPECT_TRUE(old_host.IsSignedBy(trusted[1]));
 
   const auto chain = *ParseCertificates(Read("server.pem"));
-  ASSERT_EQ(chain.size(), 3u);
+  ASSERT_EQ(chain.size(), 4u);
   EXPECT_TRUE(chain[0].IsSignedBy(chain[1]));
-  EXPECT_TRUE(chain[1].IsSignedBy(old_authority));  // the bridge
+  EXPECT_TRUE(chain[1].IsSignedBy(old_authority));                 // the bridge
+  EXPECT_EQ(chain[3].fingerprint(), old_authority.fingerprint());  // for older tokens
 
   // A year later everything the old one has signed is over.
   ASSERT_THAT(authority->Maintain(old_host.not_after()), IsOk());
@@ -157,7 +158,7 @@ TEST_F(AuthorityTest, SecondRotationKeepsAllBridges) {
   const std::vector<Certificate> trusted = Trusted();
   ASSERT_EQ(trusted.size(), 3u);
   const auto chain = *ParseCertificates(Read("server.pem"));
-  ASSERT_EQ(chain.size(), 4u);
+  ASSERT_EQ(chain.size(), 6u);
   EXPECT_TRUE(chain[1].IsSignedBy(trusted[1]));
   EXPECT_TRUE(chain[2].IsSignedBy(trusted[2]));
   ASSERT_THAT(authority->Rotate(false, kNow), IsOk());

@@ -315,6 +315,8 @@ TEST_F(GrpcDoorTest, ServerCertificateChangesWithoutARestart) {
 TEST_F(GrpcDoorTest, AuthorityChangesWithoutARestart) {
   const Shown old_host = Host();
   const std::string old_trust = Trusted();
+  const auto old_token =
+      *identity::ParseJoinToken(identity_->CreateJoinToken(absl::Hours(1), "", clock_.Now())->text);
   const auto dial_with_old_trust = [&] {
     return Dial(PersonChannelCredentials(old_host.key_pem, old_host.certificate_pem, old_trust));
   };
@@ -325,6 +327,16 @@ TEST_F(GrpcDoorTest, AuthorityChangesWithoutARestart) {
   EXPECT_TRUE(Sync(dial_with_old_trust()).ok());
   EXPECT_TRUE(Sync(DialAs(old_host)).ok());
   EXPECT_TRUE(Sync(DialAs(ForeignHost(OurAuthority(), kYear, absl::Now()))).ok());
+
+  // Nor is a token worthless that was made before.
+  const auto chain =
+      identity::FetchCertificates({.host = "127.0.0.1", .port = port_}, absl::Seconds(20));
+  const auto found = identity::FindAuthority(*chain, old_token.authority_fingerprint);
+  ASSERT_THAT(found, IsOk());
+  v1::JoinResponse response;
+  EXPECT_TRUE(Join(Dial(JoiningChannelCredentials(found->ToPem())),
+                   identity::SecretToText(old_token.secret), *PrivateKey::Generate(), &response)
+                  .ok());
 
   shown = ShownSerial();
   ASSERT_THAT(changing->Rotate(/*distrust=*/true, absl::Now()), IsOk());
