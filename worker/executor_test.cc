@@ -418,6 +418,27 @@ TEST_F(ExecutorTest, ReadErrorsAreLeftToTheKernelToName) {
               ElementsAre(DedupeAnswer::kReadError, DedupeAnswer::kSame));
 }
 
+// The kernel answers for the pair; whoever is told to look at the healthy one loses the other.
+TEST_F(ExecutorTest, FileThatCannotBeReadIsTheOneThatIsNamed) {
+  MakeCopies(3);
+  volume_.FailRead(source_, absl::DataLossError("checksum"));
+  volume_.FailRead(copies_[1], absl::DataLossError("checksum"));
+  for (int i = 0; i < 2; ++i) volume_.AnswerAlways(copies_[i], {.status = -EIO});
+  volume_.AnswerAlways(copies_[2], {.status = -ETXTBSY});
+  const auto executions = Execute(drops_);
+  EXPECT_EQ(executions[0].failed_file, source_);
+  EXPECT_EQ(executions[1].failed_file, copies_[1]);
+  EXPECT_EQ(executions[2].failed_file, copies_[2]);
+}
+
+TEST_F(ExecutorTest, SourceThatCannotBeOpenedIsNamed) {
+  MakeCopies(1);
+  volume_.FailOpen(source_, absl::DataLossError("the inode cannot be read"));
+  const Execution execution = ExecuteOne();
+  EXPECT_EQ(execution.failure, DedupeAnswer::kReadError);
+  EXPECT_EQ(execution.failed_file, source_);
+}
+
 // ---- Endings
 
 class ExecutorFatalTest : public ExecutorTest, public ::testing::WithParamInterface<int> {};

@@ -516,7 +516,7 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     case DedupeAnswer::kImmutable: pin(Holder::kImmutable); break;
     case DedupeAnswer::kSwapfile: pin(Holder::kSwapfile); break;
     case DedupeAnswer::kReadError:
-      pin(Holder::kRefused);
+      retry();  // it may be mended, and is named until it is
       problem(
           "the data could not be read (device or checksum error); check the filesystem with "
           "`btrfs scrub`");
