@@ -16,6 +16,7 @@
 #include "cli/dedupe_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
+#include "cli/open_files.h"
 #include "cli/run_summary.h"
 #include "cli/standalone_command.h"
 #include "cli/worker_command.h"
@@ -73,6 +74,7 @@ void HoldStandardDescriptors() {
 
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
+  onefold::RaiseOpenFiles();
   std::set_terminate(onefold::EndWithoutResources);
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -26,6 +26,7 @@ constexpr int64_t kReadBytes = 1 << 20;
 constexpr int kTriesMax = 3;
 
 DedupeAnswer ClassifyOpenError(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return DedupeAnswer::kNoFiles;
   switch (status.code()) {
     case absl::StatusCode::kNotFound: return DedupeAnswer::kChanged;
     case absl::StatusCode::kPermissionDenied: return DedupeAnswer::kImmutable;
@@ -38,6 +39,7 @@ DedupeAnswer ClassifyOpenError(const absl::Status& status) {
 
 // Of a scratch file. No room is no reason to end the run: what needs no writing goes on.
 DedupeAnswer ClassifyWriteError(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return DedupeAnswer::kNoFiles;
   return absl::IsResourceExhausted(status) ? DedupeAnswer::kNoSpace : DedupeAnswer::kRefused;
 }
 

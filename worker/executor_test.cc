@@ -10,6 +10,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/btrfs_errno.h"
 #include "worker/testing/fake_volume.h"
 
 namespace onefold {
@@ -396,15 +397,17 @@ TEST_F(ExecutorTest, SourceThatIsGoneFailsItsDestinations) {
 }
 
 TEST_F(ExecutorTest, OpenErrorsHaveTheirAnswers) {
-  MakeCopies(6);
+  MakeCopies(7);
   volume_.FailOpen(copies_[0], absl::PermissionDeniedError(""));
-  volume_.FailOpen(copies_[1], absl::ResourceExhaustedError(""));  // EMFILE
+  volume_.FailOpen(copies_[1], absl::ResourceExhaustedError(""));  // ENOMEM
   volume_.FailOpen(copies_[2], absl::UnavailableError(""));        // EINTR
   volume_.FailOpen(copies_[3], absl::DataLossError(""));           // the inode cannot be read
   volume_.FailOpen(copies_[4], absl::UnknownError(""));
+  volume_.FailOpen(copies_[5], StatusFromErrno(EMFILE, ""));
   EXPECT_THAT(Failures(Execute(drops_)),
               ElementsAre(DedupeAnswer::kImmutable, DedupeAnswer::kNoMemory, DedupeAnswer::kBusy,
-                          DedupeAnswer::kReadError, DedupeAnswer::kRefused, DedupeAnswer::kSame));
+                          DedupeAnswer::kReadError, DedupeAnswer::kRefused, DedupeAnswer::kNoFiles,
+                          DedupeAnswer::kSame));
   EXPECT_EQ(fatal_, DedupeAnswer::kSame);
 }
 

@@ -8,6 +8,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/btrfs_errno.h"
 #include "worker/testing/plan_run_fixture.h"
 
 namespace onefold {
@@ -396,6 +397,22 @@ TEST_F(PlanRunTest, FileThatCannotBeOpenedIsAProblemWithAReason) {
   EXPECT_THAT(ResultOf(drop), Pinned(Holder::kRefused));
   ASSERT_THAT(ProblemReasons(), ElementsAre("refused"));
   EXPECT_EQ(report_.problems[0].detail, "it could not be opened");
+}
+
+// Exit 2 with the limit's own name, said once.
+TEST_F(PlanRunTest, TooManyOpenFilesAreAProblemAndTriedAgain) {
+  report_.mount = "/mnt";
+  std::vector<uint64_t> drops;
+  for (const char* blocks : {"abcd", "efgh", "ijkl"}) {
+    drops.push_back(OfferPair(blocks).second);
+    volume().FailOpen(last_file_, StatusFromErrno(EMFILE, "opening"));
+  }
+  WorkAndVerify();
+  for (const uint64_t drop : drops) EXPECT_THAT(ResultOf(drop), Just(Outcome::kRetry));
+  EXPECT_THAT(report_.counters.skipped, ElementsAre(Pair("too many open files", 3)));
+  ASSERT_THAT(ProblemReasons(), ElementsAre("too many open files"));
+  EXPECT_EQ(report_.problems[0].path, "/mnt");
+  EXPECT_THAT(report_.problems[0].detail, HasSubstr("ulimit -n"));
 }
 
 TEST_F(PlanRunTest, MissingPrivilegeEndsTheVolume) {
