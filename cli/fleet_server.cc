@@ -24,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/coordinator_backup.h"
+#include "cli/open_files.h"
 #include "cli/retry_delay.h"
 #include "common/grpc_credentials.h"
 #include "common/identity/network_address.h"
@@ -253,6 +254,7 @@ class FleetServerImpl final : public FleetServer {
 
 absl::StatusOr<std::unique_ptr<FleetServer>> FleetServer::Start(const Options& options,
                                                                 Clock& clock, Log& log) {
+  RETURN_IF_ERROR(CheckOpenFiles());
   Coordinator::Options coordinator_options{.state_directory = options.state_directory,
                                            .rules = options.rules,
                                            .free_bytes_min = options.free_bytes_min};

@@ -18,6 +18,7 @@
 #include "cli/dedupe_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
+#include "cli/open_files.h"
 #include "cli/run_summary.h"
 #include "cli/standalone_command.h"
 #include "cli/worker_command.h"
@@ -81,6 +82,7 @@ void SilenceGrpc() {
 
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
+  onefold::RaiseOpenFiles();
   std::set_terminate(onefold::EndWithoutResources);
   onefold::SilenceGrpc();
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
