@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -75,6 +76,8 @@ void HoldStandardDescriptors() {
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
   onefold::RaiseOpenFiles();
+  // A write beyond `ulimit -f` fails and is reported, instead of ending the process without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(onefold::EndWithoutResources);
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -31,6 +31,9 @@ absl::Status FromErrno(absl::string_view what, const std::string& path) {
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(absl::StrCat("disk full: ", path));
   }
+  if (error == EFBIG) {
+    return absl::ResourceExhaustedError(absl::StrCat("no more may be written (ulimit -f): ", path));
+  }
   return absl::ErrnoToStatus(error, absl::StrCat(what, " ", path));
 }
 
