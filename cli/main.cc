@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iterator>
@@ -83,6 +84,8 @@ void SilenceGrpc() {
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
   onefold::RaiseOpenFiles();
+  // A write beyond `ulimit -f` fails and is reported, instead of ending the process without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(onefold::EndWithoutResources);
   onefold::SilenceGrpc();
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.

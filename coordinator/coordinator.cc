@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   // State is a few records: the index refuses long before it, so that work can still be ended.
   ASSIGN_OR_RETURN(std::unique_ptr<RocksBackedStore> state,
                    OpenState(state_directory, options.free_bytes_min / 8));
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = index::AccessWarnings(options.state_directory);
   ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, IndexBudget(options),
                                                         index_checked, clock, warnings));
   ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));

@@ -17,6 +17,7 @@
 namespace onefold {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -89,6 +90,53 @@ TEST_F(CoordinatorTest, ForeignDirectoryIsLeftAlone) {
   EXPECT_THAT(refused, HasCode(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr(path() + "/index"));
   EXPECT_EQ(Listing(), before);
+}
+
+// Opening a pipe waits until somebody opens its other end, for ever.
+TEST_F(CoordinatorTest, PipeInPlaceOfAFileIsRefused) {
+  ASSERT_THAT(Open(), IsOk());
+  for (const char* name : {"/index/CURRENT", "/index/000001.sst", "/index/ONEFOLD_FORMAT",
+                           "/state/ONEFOLD_FORMAT", "/state/ONEFOLD_SEQUENCE", "/state/LOCK"}) {
+    const std::string pipe = path() + name;
+    const bool replaces = std::filesystem::exists(pipe);
+    if (replaces) std::filesystem::rename(pipe, directory_.path() + "/kept");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0) << pipe;
+    const auto before = Listing();
+    const auto refused = Open();
+    EXPECT_THAT(refused, HasCode(absl::StatusCode::kFailedPrecondition)) << pipe;
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("no file but a pipe"));
+    EXPECT_EQ(Listing(), before);
+    std::filesystem::remove(pipe);
+    if (replaces) std::filesystem::rename(directory_.path() + "/kept", pipe);
+  }
+  EXPECT_THAT(Open(), IsOk());
+}
+
+TEST_F(CoordinatorTest, PipeInPlaceOfTheLockIsAnError) {
+  ASSERT_THAT(Open(), IsOk());
+  std::filesystem::remove(path() + "/lock");
+  ASSERT_EQ(mkfifo((path() + "/lock").c_str(), 0600), 0);
+  EXPECT_FALSE(Open().ok());
+}
+
+// Whoever can write there can make a run of root work on other files.
+TEST_F(CoordinatorTest, DirectoryThatOthersCanWriteIsWarnedOf) {
+  ASSERT_THAT(Open(), IsOk());
+  ASSERT_EQ(chmod((path() + "/state").c_str(), 0770), 0);
+  {
+    const auto coordinator = Open();
+    ASSERT_THAT(coordinator, IsOk());
+    EXPECT_THAT((*coordinator)->warnings(),
+                ElementsAre(HasSubstr(absl::StrCat("chmod go-w ", path(), "/state"))));
+  }
+  ASSERT_EQ(chmod((path() + "/state").c_str(), 0750), 0);
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(path().c_str(), 12345, 0), 0);
+  const auto coordinator = Open();
+  ASSERT_THAT(coordinator, IsOk());
+  EXPECT_THAT(
+      (*coordinator)->warnings(),
+      ElementsAre(AllOf(HasSubstr("12345"), HasSubstr(absl::StrCat("chown -R 0 ", path())))));
 }
 
 TEST_F(CoordinatorTest, NewerFormatIsLeftAlone) {

@@ -11,12 +11,23 @@ bool IsDenied(const rocksdb::Status& status) {
   return status.IsIOError() && absl::StrContains(status.ToString(), "ermission denied");
 }
 
+// A quota or a limit on the size of files: there is no more room than on a full disk.
+bool IsLimited(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return status.IsIOError() && (absl::StrContains(text, "Disk quota exceeded") ||
+                                absl::StrContains(text, "File too large"));
+}
+
 }  // namespace
 
 absl::Status FromRocksStatus(const rocksdb::Status& status, const std::string& directory) {
   if (status.ok()) return absl::OkStatus();
   const std::string message = absl::StrCat(directory, ": ", status.ToString());
   if (status.IsNoSpace()) return absl::ResourceExhaustedError(absl::StrCat("disk full: ", message));
+  if (IsLimited(status)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no more may be written (a quota, or ulimit -f): ", message));
+  }
   if (status.IsCorruption()) return absl::DataLossError(message);
   if (IsDenied(status)) return absl::PermissionDeniedError(message);
   return absl::UnavailableError(message);

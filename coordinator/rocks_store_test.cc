@@ -4,12 +4,14 @@
 
 #include <sys/mount.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "common/testing/temp_dir.h"
+#include "coordinator/rocks_status.h"
 #include "coordinator/testing/ordered_store_contract.h"
 
 namespace onefold::index {
@@ -220,6 +222,20 @@ TEST_F(RocksStoreTest, NoteThatCannotBeReadIsNone) {
     auto store = OpenRocksStore(path(), strict);
     ASSERT_THAT(store, IsOk());
     ASSERT_THAT((*store)->Write(Batch(0, 10)), IsOk());
+  }
+}
+
+// What a limit refuses is no damage: an index that is whole must not be put aside for it.
+TEST(RocksStatusTest, LimitsAreNoDamage) {
+  for (const int error : {EDQUOT, EFBIG, ENOSPC}) {
+    const rocksdb::Status status = error == ENOSPC
+                                       ? rocksdb::Status::NoSpace("a.log", std::strerror(error))
+                                       : rocksdb::Status::IOError("a.log", std::strerror(error));
+    for (const absl::Status& result :
+         {FromRocksStatus(status, "/srv"), FromRocksOpenStatus(status, "/srv")}) {
+      EXPECT_THAT(result, HasCode(absl::StatusCode::kResourceExhausted));
+      EXPECT_THAT(std::string(result.message()), ::testing::HasSubstr("/srv"));
+    }
   }
 }
 

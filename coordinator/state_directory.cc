@@ -31,12 +31,16 @@ absl::Status FromErrno(absl::string_view what, const std::string& path) {
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(absl::StrCat("disk full: ", path));
   }
+  if (error == EFBIG) {
+    return absl::ResourceExhaustedError(absl::StrCat("no more may be written (ulimit -f): ", path));
+  }
   return absl::ErrnoToStatus(error, absl::StrCat(what, " ", path));
 }
 
 // The beginning of a file; nullopt if it is absent.
 absl::StatusOr<std::optional<std::string>> ReadSmallFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // What is no file must not hold us up.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 && errno == ENOENT) return std::nullopt;
   if (fd < 0) return FromErrno("opening", path);
   std::string text(kSmallFileBytesMax, '\0');
@@ -89,6 +93,25 @@ absl::StatusOr<bool> IsAbsentOrEmpty(const std::string& directory) {
   }
   if (error) return absl::ErrnoToStatus(error.value(), absl::StrCat("reading ", directory));
   return true;
+}
+
+// Opening a pipe waits for its other end, and who knows what opening a device does.
+absl::Status CheckEntries(const std::string& directory) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    switch (entry->status(ignored).type()) {
+      case std::filesystem::file_type::regular:
+      case std::filesystem::file_type::directory:
+      case std::filesystem::file_type::not_found: break;  // whoever needs it says so
+      default:
+        return Foreign(directory, absl::StrCat("holds ", entry->path().filename().string(),
+                                               ", which is no file but a pipe, socket or device"));
+    }
+  }
+  return error ? absl::ErrnoToStatus(error.value(), absl::StrCat("reading ", directory))
+               : absl::OkStatus();
 }
 
 // Removes what earlier PutAside left: one damaged index is enough to look into, and each may be
@@ -169,6 +192,7 @@ absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_v
                                     int version) {
   ASSIGN_OR_RETURN(const bool absent_or_empty, IsAbsentOrEmpty(directory));
   if (absent_or_empty) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckEntries(directory));
   ASSIGN_OR_RETURN(const std::optional<std::string> format,
                    ReadSmallFile(directory + "/" + kFormatFile));
   if (!format)
@@ -201,6 +225,28 @@ absl::Status MakeDatabaseDirectory(const std::string& directory, absl::string_vi
   ASSIGN_OR_RETURN(const std::optional<std::string> format, ReadSmallFile(path));
   if (format) return absl::OkStatus();
   return WriteSmallFile(path, absl::StrCat("onefold ", kind, " ", version, "\n"));
+}
+
+std::vector<std::string> AccessWarnings(const std::string& directory) {
+  std::vector<std::string> warnings;
+  for (const char* name : {"", "/state", "/index"}) {
+    const std::string path = directory + name;
+    struct stat status;
+    if (stat(path.c_str(), &status) < 0) continue;
+    if (status.st_uid != geteuid()) {
+      warnings.push_back(absl::StrCat(path, " belongs to another user (", status.st_uid,
+                                      "), who can change what later runs work on. To keep that to "
+                                      "yourself: chown -R ",
+                                      geteuid(), " ", path));
+    }
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      warnings.push_back(absl::StrCat(path,
+                                      " can be written by others, who can change what later "
+                                      "runs work on. To keep that to yourself: chmod go-w ",
+                                      path));
+    }
+  }
+  return warnings;
 }
 
 absl::StatusOr<std::string> PutAside(const std::string& directory, absl::Time now) {

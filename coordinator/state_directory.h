@@ -11,6 +11,7 @@
 #define ONEFOLD_COORDINATOR_STATE_DIRECTORY_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,7 +46,8 @@ absl::Status MakeStateDirectory(const std::string& directory);
 // Looks at DIR without changing anything: whether a database of `kind` and a version up to
 // `version` may be opened (or made) there.
 //
-// FAILED_PRECONDITION  foreign, or of a newer version; the message says what to do.
+// FAILED_PRECONDITION  foreign (also if something in it is neither file nor directory), or of a
+//                      newer version; the message says what to do.
 // DATA_LOSS            a database of ours whose format file is torn.
 absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_view kind,
                                     int version);
@@ -53,6 +55,10 @@ absl::Status CheckDatabaseDirectory(const std::string& directory, absl::string_v
 // Makes DIR and its format file where they are absent. Call CheckDatabaseDirectory before.
 absl::Status MakeDatabaseDirectory(const std::string& directory, absl::string_view kind,
                                    int version);
+
+// Sentences about directories below the state directory that others may write; they say what to
+// type.
+std::vector<std::string> AccessWarnings(const std::string& directory);
 
 // Renames DIR to DIR.damaged-<UTC time>, and returns that name. Those of earlier times are removed.
 absl::StatusOr<std::string> PutAside(const std::string& directory, absl::Time now);

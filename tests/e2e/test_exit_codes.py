@@ -71,6 +71,25 @@ class RootTest(case.OnefoldTest):
         self.assertFalse(os.path.exists(self.state))
         self.dedupe(volume, prefix=("prlimit", "--nofile=20:128"), frees=MIB)
 
+    # A limit on the size of files is said, and nothing is taken for damaged because of it.
+    def test_limit_of_file_sizes(self):
+        volume = self.volume_with_pair()
+        for limit in (0, 200):
+            run = self.onefold("--dry-run", volume.root, prefix=("prlimit", f"--fsize={limit}"))
+            self.assertEqual(run.code, 1, run)
+            self.assertIn("ulimit -f", run.stderr, run)
+        self.dedupe(volume, frees=MIB)
+        for number in range(300):
+            for name in ("c", "d"):
+                volume.write(f"{name}/{number}", pattern(10 + number, 4096))
+        volume.sync()
+        run = self.onefold(volume.root, prefix=("prlimit", "--fsize=8192"))
+        self.assertIn(run.code, (1, 2), run)
+        self.assertIn("ulimit -f", run.stderr, run)
+        self.dedupe(volume)
+        self.assertEqual(volume.used_data(), MIB + 300 * 4096)
+        self.assertEqual([name for name in os.listdir(self.state) if "damaged" in name], [])
+
     # No path, nothing stored: told what to type.
     def test_nothing_to_replay(self):
         run = self.onefold()
