@@ -53,6 +53,7 @@ struct PlanTotals {
   int64_t bytes_relocatable = 0;                // what writing would have freed, net
   int64_t bytes_freeable = 0;                   // dry runs
   std::map<std::string, int64_t> newly_pinned;  // holder → on-disk bytes; dry runs
+  int64_t retry_count = 0;                      // outcomes that were put off
   int64_t drop_count = 0;  // extents that were (or, in a dry run, would be) dropped
 };
 
@@ -129,6 +130,8 @@ class PlanRun {
   void NoteRetry(uint64_t address, uint64_t generation);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
+  // That the limit of open files is reached: once, not for each of a million extents.
+  void TellOfOpenFiles();
 
   Parts parts_;
   const PlanOptions options_;
@@ -148,6 +151,7 @@ class PlanRun {
   Groups unpaid_;
   absl::flat_hash_set<uint64_t> unpaid_extents_;
   bool last_word_ = false;
+  bool told_of_open_files_ = false;
   InsideRuns runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;

@@ -31,7 +31,7 @@ constexpr int64_t kSmallVolumeBytes = int64_t{4} << 30;
 constexpr int64_t kStaleShare = 100;
 // Files that everything but the executor's destinations may need: RocksDB, gRPC, the terminal.
 constexpr int64_t kOtherFiles = 120;
-// How often a run looks at what it wrote itself.
+// How often a run looks at what it wrote itself, or put off.
 constexpr int kRoundsMax = 4;
 
 // Decides what may be touched; a change of it makes outcomes worth another look.
@@ -99,8 +99,8 @@ class VolumeRunner {
   VolumeState StateAt(int64_t generation);
   absl::Status Scan();
   absl::Status Plan(const SpaceInfo& space);
-  // One round of planning and executing; what was written anew asks for another.
-  absl::Status WorkOnce(PlanRun& run, bool is_first);
+  // One round of planning and executing. `all_windows`: old data is streamed past new heads.
+  absl::Status WorkOnce(PlanRun& run, bool all_windows);
   // The changes since the last scan.
   absl::Status ScanAgain();
   // Streams the windows that may hold heads. `dropped`: extents that found an equal one already.
@@ -245,7 +245,7 @@ absl::Status VolumeRunner::ScanAgain() {
   return index_.Scan(order_, generation);
 }
 
-absl::Status VolumeRunner::WorkOnce(PlanRun& run, bool is_first) {
+absl::Status VolumeRunner::WorkOnce(PlanRun& run, bool all_windows) {
   const auto work = [&](PlanKind kind) -> absl::Status {
     progress_.phase = options_.dry_run ? Progress::Phase::kPlanning : Progress::Phase::kDeduping;
     const PhaseTimer timer(clock_,
@@ -256,7 +256,7 @@ absl::Status VolumeRunner::WorkOnce(PlanRun& run, bool is_first) {
   absl::Status status = work(PlanKind::kWhole);
   if (status.ok() && options_.match_inside && !unfinished()) {
     progress_.phase = Progress::Phase::kScanning;
-    status = FindInside(run.totals().drop_count, options_.full || !is_first);
+    status = FindInside(run.totals().drop_count, all_windows);
     if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }
@@ -280,15 +280,21 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
                              .report = report_};
   PlanRun run(parts, MakePlanOptions(space), space);
   const auto unfinished = [&] { return stop_.requested() || run.ended_early(); };
-  absl::Status status = WorkOnce(run, /*is_first=*/true);
-  // What was written anew is new to the index: part of it may lie elsewhere after all.
-  int64_t written_before = 0;
-  for (int round = 1; round < kRoundsMax && status.ok() && !unfinished() &&
-                      run.totals().bytes_written > written_before;
-       ++round) {
-    written_before = run.totals().bytes_written;
+  absl::Status status = WorkOnce(run, options_.full);
+  // What was written anew is new to the index, and may lie elsewhere after all; what was put off
+  // because of something else that moved can be decided now.
+  PlanTotals before;
+  const auto goes_on = [&] {
+    const PlanTotals& now = run.totals();
+    return !options_.dry_run && status.ok() && !unfinished() &&
+           (now.bytes_written > before.bytes_written ||
+            (now.retry_count > before.retry_count && now.drop_count > before.drop_count));
+  };
+  for (int round = 1; round < kRoundsMax && goes_on(); ++round) {
+    const bool all_windows = run.totals().bytes_written > before.bytes_written;
+    before = run.totals();
     status = ScanAgain();
-    if (status.ok()) status = WorkOnce(run, /*is_first=*/false);
+    if (status.ok()) status = WorkOnce(run, all_windows);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }
   if (unfinished()) {

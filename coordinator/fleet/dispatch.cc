@@ -21,6 +21,7 @@ class Slots {
   // `host`: null if it was forgotten.
   void Take(const FleetRun& run, const Host* host) {
     ++total_;
+    volumes_[run.volume] = run.id();
     if (host != nullptr) busy_[host->id] = run.id();
     if (run.rules == nullptr || run.record.by_hand()) return;
     ++by_policy_[run.rules->name];
@@ -31,6 +32,10 @@ class Slots {
   std::string Lacks(const FleetRun& run, const Host& host, const DispatchRules& rules) const {
     if (const auto busy = busy_.find(host.id); busy != busy_.end()) {
       return absl::StrCat("run ", busy->second, " on the same host");
+    }
+    // A volume that moved may still be worked on where it was.
+    if (const auto busy = volumes_.find(run.volume); busy != volumes_.end()) {
+      return absl::StrCat("run ", busy->second, " of the same volume");
     }
     if (rules.runs_at_once > 0 && total_ >= rules.runs_at_once) {
       return absl::StrCat("a slot: ", total_, " runs at once in all");
@@ -61,7 +66,8 @@ class Slots {
   }
 
   int64_t total_ = 0;
-  std::map<std::string, std::string> busy_;  // host → run
+  std::map<std::string, std::string> busy_;    // host → run
+  std::map<VolumeUuid, std::string> volumes_;  // → run
   std::map<std::string, int64_t> by_policy_;
   std::map<std::pair<std::string, std::string>, int64_t> by_group_;
 };

@@ -71,8 +71,8 @@ class Coordinator:
             time.sleep(0.05)
         raise AssertionError(f"the coordinator does not serve: {self.output()}")
 
-    def health(self):
-        return subprocess.run([BIN, "health", self.address], stdin=subprocess.DEVNULL,
+    def health(self, *arguments):
+        return subprocess.run([BIN, "health", *(arguments or [self.address])], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=30 * SLOW).returncode
 
     def dial(self):

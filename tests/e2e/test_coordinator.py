@@ -110,7 +110,7 @@ class ServiceTest(CoordinatorTest):
         self.assertRegex(served.output(), r"info: serving version=\S+ addresses=\"?127")
 
     def test_sockets_are_private(self):
-        path = self.path("sock")
+        path = self.path("run/sock")
         served = self.serve(listen=f"unix:{path}")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(served.state).st_mode), 0o700)
@@ -228,7 +228,10 @@ class PlainTextTest(CoordinatorTest):
     def test_plain_text_stays_on_the_machine(self):
         served = self.serve(listen=f"0.0.0.0:{fleet.free_port()}")
         self.assert_code(grpc.StatusCode.UNAVAILABLE, served.sync, UUID)
-        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(served.state, "identity")).st_mode), 0o700)
+        identity = os.path.join(served.state, "identity")
+        self.assertEqual(stat.S_IMODE(os.stat(identity).st_mode), 0o700)
+        self.assertEqual(served.health(f"--trusted={identity}/trusted.pem", served.address), 0)
+        self.assertEqual(served.health(served.address), 1)
         served.stop()
         for _ in range(2):  # at every start
             allowed = self.serve("--insecure", listen=served.address)
@@ -342,7 +345,7 @@ class FullDiskTest(CoordinatorTest):
                     filler.flush()
             except OSError:
                 pass
-        more = [begin(order, UUID)] + [batch(16 * 8192 * i, 8192) for i in range(10, 60)]
+        more = [begin(order, UUID)] + [batch(16 * 8192 * i, 8192) for i in range(10, 30)] + [end]
         error = self.assert_code(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: list(served.upload(more)))
         self.assertIn("disk full", error.details())
         self.assertIn(("grpc-retry-pushback-ms", "30000"), [tuple(pair) for pair in error.trailing_metadata()])
