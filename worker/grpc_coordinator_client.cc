@@ -27,7 +27,8 @@ constexpr int64_t kUnacknowledgedMax = 8;
 constexpr size_t kHitsPerBatch = 16384;
 // The first call of a run may have the coordinator look through the volume's outcomes again.
 constexpr std::chrono::seconds kBeginDeadline(300);
-constexpr std::chrono::seconds kRenewDeadline(20);
+constexpr std::chrono::seconds kRenewDeadline(10);
+constexpr std::chrono::seconds kReleaseDeadline(2);
 // Whatever the coordinator says, a worker that hears nothing more stops after this.
 constexpr absl::Duration kLeaseMax = absl::Hours(1);
 
@@ -94,12 +95,17 @@ class AcknowledgedStream {
     changed_.NotifyAll();
   }
 
-  // Why the coordinator ended the stream.
+  // Why the coordinator ended the stream. May be asked again.
   absl::Status Failure() {
-    context_->TryCancel();
-    reader_.join();
-    const absl::Status status = FromGrpcStatus(stream_->Finish());
-    return status.ok() ? absl::UnavailableError("the coordinator ended the conversation") : status;
+    if (reader_.joinable()) {
+      context_->TryCancel();
+      reader_.join();
+      failure_ = FromGrpcStatus(stream_->Finish());
+      if (failure_.ok()) {
+        failure_ = absl::UnavailableError("the coordinator ended the conversation");
+      }
+    }
+    return failure_;
   }
 
   const std::unique_ptr<grpc::ClientContext> context_;
@@ -109,6 +115,7 @@ class AcknowledgedStream {
   int64_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   Response last_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_;  // once the reader was joined
   std::thread reader_;
 };
 
@@ -300,13 +307,7 @@ class GrpcPlanReader final : public PlanReader {
   int64_t expected_bytes_ = 0;
 };
 
-// Asks for an order with a lease on one volume.
-absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterface& stub,
-                                            const std::string& worker_id, const VolumeState& state,
-                                            grpc::ClientContext& context) {
-  v1::SyncRequest request;
-  request.set_worker_id(worker_id);
-  v1::VolumeState& volume = *request.add_volumes();
+void Describe(const VolumeState& state, v1::VolumeState& volume) {
   volume.set_uuid(ToBytes(state.uuid));
   volume.set_block_bytes(state.block_bytes);
   volume.set_checksum_kind(static_cast<v1::ChecksumKind>(state.checksum_kind));
@@ -315,7 +316,16 @@ absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterfac
   volume.set_reconsider_all(state.reconsider_all);
   volume.set_filesystem_generation(state.filesystem_generation);
   volume.set_run_begins(state.run_begins);
-  volume.set_want_lease(true);
+}
+
+// Asks for an order with a lease on one volume.
+absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterface& stub,
+                                            const std::string& worker_id, const VolumeState& state,
+                                            grpc::ClientContext& context) {
+  v1::SyncRequest request;
+  request.set_worker_id(worker_id);
+  Describe(state, *request.add_volumes());
+  request.mutable_volumes(0)->set_want_lease(true);
   v1::SyncResponse response;
   RETURN_IF_ERROR(FromGrpcStatus(stub.Sync(&context, request, &response)),
                   "asking the coordinator");
@@ -455,11 +465,9 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
       message.set_holder(static_cast<v1::Holder>(result.holder));
     }
     MutexLock lock(&results_mutex_);
-    RETURN_IF_ERROR(OpenResults());
-    absl::Status status = results_->Send(request, true);
-    if (status.ok()) status = results_->Drain();
-    if (!status.ok()) results_.reset();  // what is reported later gets a stream of its own
-    return status;
+    const absl::Status status = SendResults(request);
+    // What was done is a fact whatever became of the connection: it is told again over a new one.
+    return absl::IsUnavailable(status) ? SendResults(request) : status;
   }
 
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override {
@@ -476,9 +484,12 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     message.set_scope_digest(state_.scope_digest);
     message.set_inside(inside);
     MutexLock lock(&results_mutex_);
-    RETURN_IF_ERROR(OpenResults());
-    const std::unique_ptr<ResultStream> results = std::move(results_);
-    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results->Finish(request));
+    const absl::Status opened = OpenResults();
+    const absl::StatusOr<v1::ReportResultsResponse> answer =
+        opened.ok() ? results_->Finish(request) : absl::StatusOr<v1::ReportResultsResponse>(opened);
+    results_.reset();
+    RETURN_IF_ERROR(answer.status());
+    const v1::ReportResultsResponse& response = *answer;
     PlanSummary summary;
     summary.extent_count = response.extent_count();
     for (const auto& [holder, bytes] : response.pinned_bytes()) {
@@ -510,6 +521,16 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     RETURN_IF_ERROR(upload->Send(request, false));
     return std::make_unique<GrpcExtentUpload>(std::move(upload), session_,
                                               kind == v1::UPLOAD_KIND_SWEEP);
+  }
+
+  // After a failure the next one begins a new conversation.
+  absl::Status SendResults(const v1::ReportResultsRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(results_mutex_) {
+    absl::Status status = OpenResults();
+    if (status.ok()) status = results_->Send(request, true);
+    if (status.ok()) status = results_->Drain();
+    if (!status.ok()) results_.reset();
+    return status;
   }
 
   absl::Status OpenResults() ABSL_EXCLUSIVE_LOCKS_REQUIRED(results_mutex_) {
@@ -544,6 +565,18 @@ std::unique_ptr<CoordinatorClient> NewLeasedCoordinatorClient(
     v1::CoordinatorService::StubInterface& stub, std::string worker_id, Clock& clock,
     LeaseWatch& watch) {
   return std::make_unique<GrpcCoordinatorClient>(stub, std::move(worker_id), &clock, &watch);
+}
+
+absl::Status ReleaseLease(v1::CoordinatorService::StubInterface& stub, const std::string& worker_id,
+                          const VolumeState& state, int64_t epoch) {
+  v1::SyncRequest request;
+  request.set_worker_id(worker_id);
+  Describe(state, *request.add_volumes());
+  request.mutable_volumes(0)->set_released_epoch(epoch);
+  grpc::ClientContext context;
+  SetDeadline(context, kReleaseDeadline);
+  v1::SyncResponse response;
+  return FromGrpcStatus(stub.Sync(&context, request, &response));
 }
 
 absl::StatusOr<std::optional<LeaseGrant>> RenewLease(v1::CoordinatorService::StubInterface& stub,
