@@ -110,7 +110,7 @@ class ServiceTest(CoordinatorTest):
         self.assertRegex(served.output(), r"info: serving version=\S+ addresses=\"?127")
 
     def test_sockets_are_private(self):
-        path = self.path("sock")
+        path = self.path("run/sock")
         served = self.serve(listen=f"unix:{path}")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(served.state).st_mode), 0o700)

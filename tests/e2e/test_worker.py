@@ -231,11 +231,17 @@ class WorkerTest(fleet.FleetTest):
         self.wait_for("it serves",
                       lambda: self.cli("fleet", "list", check=False).returncode == 0)
         self.start_worker([volume.root for volume in volumes], coordinator=sockets[0])
+        served = []
         for socket in sockets:
             self.socket = socket.removeprefix("unix:")
             self.wait_for("the worker is known", self.hosts)
-            if self.ask("fleet", "list")["hosts"][0]["volumes"]:
-                self.ask("run", "now", "--selector", "all")
+            here = {known["uuid"] for known in self.hosts()[0]["volumes"]}
+            for volume in volumes:
+                if volume.uuid() in here:
+                    served.append(volume)
+                    self.run_now(volume)
+        self.assertEqual(sorted(v.root for v in served), sorted(v.root for v in volumes),
+                         "each is served by one coordinator")
         self.wait_for("all are deduped", lambda: all(
             before - volume.used_data() == 20 * 64 * KIB for before, volume in zip(used, volumes)))
 

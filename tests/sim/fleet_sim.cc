@@ -30,7 +30,7 @@ void FleetSim::MakeHosts() {
   for (uint8_t n = 1; n <= host_count; ++n) {
     Disk disk;
     disk.uuid = VolumeUuid{{n}};
-    disk.duplicate_count = static_cast<int>(world_.Chance(12));
+    disk.duplicate_count = static_cast<int>(world_.Chance(24));
     world_.disks().push_back(disk);
   }
   for (uint8_t n = 1; n <= host_count; ++n) {
@@ -100,7 +100,7 @@ std::string FleetSim::Run() {
 
 void FleetSim::Trouble() {
   if (!world_.faulty()) return;
-  switch (world_.Chance(10)) {
+  switch (world_.Chance(12)) {
     case 0: CrashCoordinator(); break;
     case 1:
     case 2: CrashWorker(); break;
@@ -111,6 +111,10 @@ void FleetSim::Trouble() {
     case 7: AddDuplicates(); break;
     case 8: workers_[world_.Chance(2)]->ForgetAVolumeOnce(); break;
     case 9: ForgetHost(); break;
+    case 10:
+    case 11:
+      workers_[world_.Chance(workers_.size())]->Cut(absl::Seconds(world_.Chance(900)));
+      break;
   }
 }
 
@@ -172,18 +176,22 @@ void FleetSim::DrainForAWhile() {
 // It works on until it hears of it, or its lease ends; its volume may be another's at once.
 void FleetSim::ForgetHost() {
   if (!coordinator_->up()) return;
-  coordinator_->fleet()->ForgetHost(workers_[world_.Chance(2)]->id()).IgnoreError();
+  SimWorker& worker = *workers_[world_.Chance(2)];
+  if (world_.OneIn(2)) worker.Cut(absl::Seconds(world_.Chance(600)));
+  coordinator_->fleet()->ForgetHost(worker.id()).IgnoreError();
+  world_.After(absl::Seconds(world_.Chance(60)), [this] { StartByHand(); });
 }
 
 void FleetSim::AddDuplicates() {
   Disk& disk = world_.disks()[world_.Chance(world_.disks().size())];
-  disk.duplicate_count += static_cast<int>(world_.Chance(8));
+  disk.duplicate_count += static_cast<int>(world_.Chance(24));
 }
 
 void FleetSim::Heal() {
   world_.Heal();
   healed_at_ = world_.now();
   coordinator_->FillDisk(false);
+  for (const auto& worker : workers_) worker->Cut(absl::ZeroDuration());
   if (!coordinator_->up()) coordinator_->Start();
   for (const auto& worker : workers_) {
     if (!worker->up()) worker->Start();

@@ -1,7 +1,8 @@
 // FleetSim: a whole fleet in one thread, from one seed: the real Fleet, LeaseBoard and LeaseOffice;
 // hosts, disks, network, clock and operators simulated. For an hour and a half messages are lost,
-// repeated and late, both sides crash, the coordinator's disk is full now and then, a volume is
-// seen by two hosts, and people pause, cancel and drain. Then all heals and the fleet must finish.
+// repeated and late, hosts are cut off, both sides crash, the coordinator's disk is full now and
+// then, a volume is seen by two hosts, and people pause, cancel and drain. Then all heals and the
+// fleet must finish.
 //
 // Invariants, checked all the time or at the end (sim_checks.cc):
 //   - no operation begins while another worker has the volume's lease

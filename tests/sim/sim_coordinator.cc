@@ -9,7 +9,8 @@
 namespace onefold::sim {
 namespace {
 
-constexpr size_t kPlanMax = 4;  // duplicates of one plan
+// Duplicates of one plan: a minute's work.
+constexpr size_t kPlanMax = 16;
 
 }  // namespace
 

@@ -40,6 +40,13 @@ SimWorker::Job* SimWorker::Find(const std::string& run_id, int life) {
 
 // ---- the conversation ----
 
+void SimWorker::Send(std::function<void()> deliver) {
+  if (world_.now() < cut_until_) return;
+  world_.Send([this, deliver = std::move(deliver)] {
+    if (world_.now() >= cut_until_) deliver();
+  });
+}
+
 void SimWorker::SyncLater(absl::Duration delay) {
   const int life = life_;
   world_.After(delay, [this, life] {
@@ -77,10 +84,10 @@ void SimWorker::Sync() {
   const int life = life_;
   const int number = ++sync_number_;
   const absl::Time sent_at = world_.now();
-  world_.Send([this, life, number, sent_at, report = Report(), want_leases] {
+  Send([this, life, number, sent_at, report = Report(), want_leases] {
     const auto reply = coordinator_.Sync(options_.id, report, want_leases);
     if (!reply.ok()) return;
-    world_.Send([this, life, number, sent_at, reply = *reply] {
+    Send([this, life, number, sent_at, reply = *reply] {
       if (life != life_ || number != sync_number_) return;
       ++sync_number_;
       Obey(reply, sent_at);
@@ -186,9 +193,9 @@ void SimWorker::FetchPlan(const std::string& run_id) {
   job.waits_for_answer = true;
   const int life = life_;
   const absl::Time sent_at = world_.now();
-  world_.Send([this, life, run_id, sent_at, volume = job.volume, epoch = job.epoch] {
+  Send([this, life, run_id, sent_at, volume = job.volume, epoch = job.epoch] {
     const auto plan = coordinator_.FetchPlan(options_.id, volume, epoch);
-    world_.Send([this, life, run_id, sent_at, epoch, plan] {
+    Send([this, life, run_id, sent_at, epoch, plan] {
       Job* job = Find(run_id, life);
       if (job == nullptr || !job->waits_for_answer || world_.now() - sent_at > kCallTimeout) return;
       job->waits_for_answer = false;
@@ -215,7 +222,7 @@ void SimWorker::SendResults(const std::string& run_id) {
   world_.Send(
       [this, life, run_id, sent_at, volume = job.volume, epoch = job.epoch, results = job.results] {
         const absl::Status status = coordinator_.ReportResults(options_.id, volume, epoch, results);
-        world_.Send([this, life, run_id, sent_at, status] {
+        Send([this, life, run_id, sent_at, status] {
           Job* job = Find(run_id, life);
           if (job == nullptr || !job->waits_for_answer || world_.now() - sent_at > kCallTimeout)
             return;

@@ -6,6 +6,7 @@
 #define ONEFOLD_TESTS_SIM_SIM_WORKER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class SimWorker {
   const std::string& id() const { return options_.id; }
   // Its list of mounts lacks a volume for once, although it can still write to it.
   void ForgetAVolumeOnce() { forgets_once_ = true; }
+  // Nothing comes or goes for a while.
+  void Cut(absl::Duration span) { cut_until_ = world_.now() + span; }
   // What the worker said a run had freed when it ended, by id of the run.
   const std::map<std::string, int64_t>& ended_runs() const { return ended_runs_; }
 
@@ -50,6 +53,8 @@ class SimWorker {
     bool waits_for_answer = false;
   };
 
+  // A message to or from the coordinator.
+  void Send(std::function<void()> deliver);
   void SyncLater(absl::Duration delay);
   void Sync();
   void Obey(const SimCoordinator::SyncReply& reply, absl::Time sent_at);
@@ -71,6 +76,7 @@ class SimWorker {
   int life_ = 0;         // grows with each start: what an earlier one was waiting for is gone
   int sync_number_ = 0;  // an answer to an earlier call comes too late
   bool forgets_once_ = false;
+  absl::Time cut_until_ = absl::InfinitePast();
   std::map<std::string, Job> jobs_;
   // On its disk.
   std::map<std::string, int64_t> freed_;  // by run
