@@ -94,12 +94,17 @@ class AcknowledgedStream {
     changed_.NotifyAll();
   }
 
-  // Why the coordinator ended the stream.
+  // Why the coordinator ended the stream. May be asked again.
   absl::Status Failure() {
-    context_->TryCancel();
-    reader_.join();
-    const absl::Status status = FromGrpcStatus(stream_->Finish());
-    return status.ok() ? absl::UnavailableError("the coordinator ended the conversation") : status;
+    if (reader_.joinable()) {
+      context_->TryCancel();
+      reader_.join();
+      failure_ = FromGrpcStatus(stream_->Finish());
+      if (failure_.ok()) {
+        failure_ = absl::UnavailableError("the coordinator ended the conversation");
+      }
+    }
+    return failure_;
   }
 
   const std::unique_ptr<grpc::ClientContext> context_;
@@ -109,6 +114,7 @@ class AcknowledgedStream {
   int64_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   Response last_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_;  // once the reader was joined
   std::thread reader_;
 };
 
@@ -455,11 +461,9 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
       message.set_holder(static_cast<v1::Holder>(result.holder));
     }
     MutexLock lock(&results_mutex_);
-    RETURN_IF_ERROR(OpenResults());
-    absl::Status status = results_->Send(request, true);
-    if (status.ok()) status = results_->Drain();
-    if (!status.ok()) results_.reset();  // what is reported later gets a stream of its own
-    return status;
+    const absl::Status status = SendResults(request);
+    // What was done is a fact whatever became of the connection: it is told again over a new one.
+    return absl::IsUnavailable(status) ? SendResults(request) : status;
   }
 
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override {
@@ -476,9 +480,12 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     message.set_scope_digest(state_.scope_digest);
     message.set_inside(inside);
     MutexLock lock(&results_mutex_);
-    RETURN_IF_ERROR(OpenResults());
-    const std::unique_ptr<ResultStream> results = std::move(results_);
-    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results->Finish(request));
+    const absl::Status opened = OpenResults();
+    const absl::StatusOr<v1::ReportResultsResponse> answer =
+        opened.ok() ? results_->Finish(request) : absl::StatusOr<v1::ReportResultsResponse>(opened);
+    results_.reset();
+    RETURN_IF_ERROR(answer.status());
+    const v1::ReportResultsResponse& response = *answer;
     PlanSummary summary;
     summary.extent_count = response.extent_count();
     for (const auto& [holder, bytes] : response.pinned_bytes()) {
@@ -510,6 +517,16 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     RETURN_IF_ERROR(upload->Send(request, false));
     return std::make_unique<GrpcExtentUpload>(std::move(upload), session_,
                                               kind == v1::UPLOAD_KIND_SWEEP);
+  }
+
+  // After a failure the next one begins a new conversation.
+  absl::Status SendResults(const v1::ReportResultsRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(results_mutex_) {
+    absl::Status status = OpenResults();
+    if (status.ok()) status = results_->Send(request, true);
+    if (status.ok()) status = results_->Drain();
+    if (!status.ok()) results_.reset();
+    return status;
   }
 
   absl::Status OpenResults() ABSL_EXCLUSIVE_LOCKS_REQUIRED(results_mutex_) {
