@@ -76,12 +76,14 @@ start() {
   shift
   printf '$ onefold %s &\n' "$*"
   if [ "$1" = worker ]; then
-    # Its own machine: other filesystems of the demonstration are not mounted there.
+    # Its own machine: other filesystems are not mounted there, as far as they can be spared.
     # shellcheck disable=SC2016
     unshare --mount --propagation private sh -c '
       keep=$1; shift
-      for mount in films archive; do [ "$mount" = "$keep" ] || umount "$place/$mount"; done
-      exec "$@"' sh "${name#worker-}" "$onefold" "$@" >"$place/$name.log" 2>&1 &
+      findmnt -rn -t btrfs -o TARGET | while read -r mount; do
+        [ "$mount" = "$keep" ] || umount "$mount" 2>/dev/null
+      done
+      exec "$@"' sh "$place/${name#worker-}" "$onefold" "$@" >"$place/$name.log" 2>&1 &
   else
     "$onefold" "$@" >"$place/$name.log" 2>&1 &
   fi
@@ -136,7 +138,7 @@ main() {
     exit 77
   fi
   local tool
-  for tool in mkfs.btrfs btrfs losetup unshare python3; do
+  for tool in mkfs.btrfs btrfs losetup unshare findmnt python3; do
     command -v "$tool" >/dev/null || { echo "SKIP: fleet_demo: needs $tool"; exit 77; }
   done
   if ! grep -qw btrfs /proc/filesystems; then
@@ -148,7 +150,6 @@ main() {
   trap 'exit 143' TERM HUP
   place=$(mktemp -d "${TMPDIR:-/var/tmp}/onefold-fleet-demo.XXXXXX")
   chmod 700 "$place"
-  export place
   unset ONEFOLD_COORDINATOR ONEFOLD_IDENTITY
   export HOME=$place/home XDG_CONFIG_HOME=$place/home/.config
   port=$(free_port)

@@ -21,11 +21,17 @@ import time
 from volume import Volume, command
 
 PORT = 7171
+# The machine's own filesystems are not this host's, as far as they can be spared.
+_FORGET_MACHINE = """
+findmnt -rn -t btrfs -o TARGET | while read -r mount; do umount "$mount" 2>/dev/null; done
+echo ready
+exec sleep infinity
+"""
 
 
 def why_no_hosts():
     """Why hosts cannot be made here, or None."""
-    for tool in ("ip", "nsenter", "unshare", "iptables"):
+    for tool in ("ip", "nsenter", "unshare", "findmnt", "iptables"):
         if not shutil.which(tool):
             return f"needs {tool}"
     name = f"of-try-{os.getpid()}"
@@ -83,7 +89,7 @@ class Host:
         # Holds the mount namespace until it is killed. With --net it would get one of its own.
         self.holder = subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.netns}", "unshare", "--mount",
-             "--propagation", "private", "sh", "-c", "echo ready; exec sleep infinity"],
+             "--propagation", "private", "sh", "-c", _FORGET_MACHINE],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         if self.holder.stdout.readline() != b"ready\n":
             raise RuntimeError(f"no namespaces for {name}")

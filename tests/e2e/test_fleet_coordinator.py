@@ -51,14 +51,16 @@ class StateTest(FleetTest):
 
     # A full disk is refused politely, loses nothing, and is no reason to start anew.
     def test_full_disk(self):
-        self.mount("tmpfs", self.state, "-t", "tmpfs", "-o", "size=64m,mode=700")
+        os.mkdir(self.state)
+        self.host.run("mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", self.state)
         self.start_coordinator(self.host)
         self.apply(self.policy(0))
-        filler = os.path.join(self.state, "filler")
+        filler = self.host.seen(os.path.join(self.state, "filler"))
         command("dd", "if=/dev/zero", f"of={filler}", "bs=64K", check=False)
         refused = None
         for number in range(1, 400):  # what is open already may have room
-            text = self.policy(number) + f"excludes: [{'x' * 3000}]\n"
+            patterns = ", ".join(f"p{n}{'x' * 3000}" for n in range(20))
+            text = self.policy(number) + f"excludes: [{patterns}]\n"
             answer = self.apply(text, code=None)
             if answer["schema"] == "onefold.error.v1":
                 refused = answer
