@@ -22,6 +22,7 @@
 #include "cli/dedupe_arguments.h"
 #include "cli/json_output.h"
 #include "cli/local_coordinator.h"
+#include "cli/open_files.h"
 #include "cli/privileges.h"
 #include "cli/progress_printer.h"
 #include "cli/report_text.h"
@@ -30,6 +31,7 @@
 #include "cli/stopping.h"
 #include "common/escape.h"
 #include "common/status_macros.h"
+#include "worker/btrfs_errno.h"
 #include "worker/exclude.h"
 #include "worker/kernel_check.h"
 #include "worker/mounts.h"
@@ -82,6 +84,7 @@ ProgressStyle StyleFor(const DedupeArguments& arguments) {
 
 // The word for a volume that could not be worked on.
 const char* ReasonFor(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return "too many open files";
   switch (status.code()) {
     case absl::StatusCode::kUnimplemented: return "unsupported filesystem";
     case absl::StatusCode::kPermissionDenied: return "permission";
@@ -160,6 +163,7 @@ class DedupeCommand {
     Privileges privileges;
     RETURN_IF_ERROR(ReadPrivileges(privileges));
     RETURN_IF_ERROR(CheckPrivileges(privileges));
+    RETURN_IF_ERROR(CheckOpenFiles());
     Warn(PrivilegeWarning(privileges));
     Warn(KernelWarning(RunningKernel()));
     return absl::OkStatus();

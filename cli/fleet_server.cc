@@ -16,12 +16,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/coordinator_backup.h"
+#include "cli/open_files.h"
 #include "cli/retry_delay.h"
 #include "common/grpc_credentials.h"
 #include "common/identity/network_address.h"
@@ -127,6 +130,7 @@ class FleetServerImpl final : public FleetServer {
     std::vector<std::string> listen = options_.listen;
     if (const auto control = ControlAddress()) listen.push_back(*control);
     std::vector<int> ports(listen.size(), 0);
+    for (const std::string& address : listen) MakeFolderOf(address);
     for (size_t i = 0; i < listen.size(); ++i) {
       ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(listen[i]));
       builder.AddListeningPort(listen[i], credentials, &ports[i]);
@@ -199,6 +203,15 @@ class FleetServerImpl final : public FleetServer {
         MakeDoor(*identity_, clock_));
   }
 
+  // As /run/onefold, which is gone after each boot. Only for the owner: the umask says so.
+  static void MakeFolderOf(const std::string& address) {
+    if (!IsUnixAddress(address)) return;
+    std::error_code listening_tells;
+    std::filesystem::create_directories(
+        std::filesystem::path(std::string(absl::StripPrefix(address, kUnixPrefix))).parent_path(),
+        listening_tells);
+  }
+
   static std::string Failed(const std::vector<std::string>& listen, const std::vector<int>& ports) {
     for (size_t i = 0; i < ports.size(); ++i) {
       if (ports[i] == 0) return listen[i];
@@ -241,6 +254,7 @@ class FleetServerImpl final : public FleetServer {
 
 absl::StatusOr<std::unique_ptr<FleetServer>> FleetServer::Start(const Options& options,
                                                                 Clock& clock, Log& log) {
+  RETURN_IF_ERROR(CheckOpenFiles());
   Coordinator::Options coordinator_options{.state_directory = options.state_directory,
                                            .rules = options.rules,
                                            .free_bytes_min = options.free_bytes_min};

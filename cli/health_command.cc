@@ -12,10 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "cli/run_summary.h"
 #include "common/config/setting.h"
 #include "common/escape.h"
+#include "common/grpc_credentials.h"
 #include "common/grpc_status.h"
+#include "common/identity/network_address.h"
+#include "common/small_file.h"
 #include "common/status_macros.h"
 
 namespace onefold {
@@ -25,11 +31,17 @@ constexpr std::chrono::seconds kDeadline(5);
 // grpc.health.v1.HealthCheckResponse with status (field 1) SERVING (1). The request without a
 // service is empty; so the two messages need no generated code.
 constexpr char kServing[] = {0x08, 0x01};
+// Far more than a few certificates.
+constexpr size_t kTrustedBytesMax = 256 << 10;
 
 std::string HealthHelp() {
-  return R"(Usage:  onefold health ADDRESS
+  return R"(Usage:  onefold health [--trusted FILE | --insecure] ADDRESS
 
-Asks the coordinator at ADDRESS (HOST:PORT or unix:/PATH) whether it serves.
+Asks the coordinator at ADDRESS (HOST:PORT or unix:/PATH) whether it serves. On Unix sockets and
+loopback addresses plain text is spoken; elsewhere TLS.
+
+  --trusted FILE   certificates of the fleet's authority: trusted.pem of a coordinator or a worker
+  --insecure       the coordinator runs with --insecure: no TLS anywhere
 
 Exit codes:  0 it serves · 1 it does not, or does not answer within 5 seconds
 )";
@@ -45,8 +57,50 @@ std::string BytesOf(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-absl::Status CheckHealth(const std::string& address) {
-  grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+struct HealthArguments {
+  std::string address;
+  std::string trusted_file;
+  bool insecure = false;
+};
+
+absl::StatusOr<HealthArguments> ParseHealth(const Arguments& arguments) {
+  HealthArguments parsed;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--insecure") {
+      parsed.insecure = true;
+    } else if (argument == "--trusted" && i + 1 < arguments.size()) {
+      parsed.trusted_file = arguments[++i];
+    } else if (absl::StartsWith(argument, "--trusted=")) {
+      parsed.trusted_file = argument.substr(sizeof("--trusted=") - 1);
+    } else if (parsed.address.empty() && CheckAddress(argument).ok()) {
+      parsed.address = argument;
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("what is ", Escape(argument), "?"));
+    }
+  }
+  if (parsed.address.empty()) {
+    return absl::InvalidArgumentError("an ADDRESS is needed: HOST:PORT or unix:/PATH");
+  }
+  return parsed;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
+    const HealthArguments& arguments) {
+  if (arguments.insecure || PlainTextAllowed(arguments.address)) {
+    return PlainChannelCredentials(arguments.address, arguments.insecure);
+  }
+  if (arguments.trusted_file.empty()) {
+    return absl::InvalidArgumentError("beyond this machine --trusted FILE is needed");
+  }
+  ASSIGN_OR_RETURN(const std::string pem, ReadSmallFile(arguments.trusted_file, kTrustedBytesMax));
+  return JoiningChannelCredentials(pem);
+}
+
+absl::Status CheckHealth(const HealthArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(arguments));
+  grpc::GenericStub stub(
+      grpc::CreateCustomChannel(arguments.address, credentials, FleetChannelArguments()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   grpc::CompletionQueue queue;
@@ -69,15 +123,15 @@ absl::Status CheckHealth(const std::string& address) {
 }
 
 int RunHealth(const Arguments& arguments) {
-  if (arguments.size() != 1 || !CheckAddress(arguments[0]).ok()) {
-    std::fputs(
-        "onefold: one ADDRESS is needed: HOST:PORT or unix:/PATH\nTry: onefold health --help\n",
-        stderr);
+  const absl::StatusOr<HealthArguments> parsed = ParseHealth(arguments);
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "onefold: %s\nTry: onefold health --help\n",
+                 EscapeText(parsed.status().message()).c_str());
     return kExitRefused;
   }
-  const absl::Status status = CheckHealth(arguments[0]);
+  const absl::Status status = CheckHealth(*parsed);
   if (!status.ok()) {
-    std::fprintf(stderr, "onefold: %s: %s\n", arguments[0].c_str(),
+    std::fprintf(stderr, "onefold: %s: %s\n", parsed->address.c_str(),
                  EscapeText(status.message()).c_str());
     return kExitRefused;
   }

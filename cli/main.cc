@@ -2,10 +2,12 @@
 
 #include <absl/synchronization/mutex.h>
 #include <fcntl.h>
+#include <grpc/support/log.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -16,6 +18,7 @@
 #include "cli/dedupe_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
+#include "cli/open_files.h"
 #include "cli/run_summary.h"
 #include "cli/standalone_command.h"
 #include "cli/worker_command.h"
@@ -60,6 +63,12 @@ void HoldStandardDescriptors() {
   }
 }
 
+// gRPC would print lines of its own between ours, in no format of a log, and whoever can reach the
+// port could make it do so for ever. GRPC_VERBOSITY, which gRPC obeys, brings them back.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
 // Libraries throw where memory or threads run out; nobody wants a core dump for that.
 [[noreturn]] void EndWithoutResources() {
   constexpr char kMessage[] =
@@ -73,7 +82,9 @@ void HoldStandardDescriptors() {
 
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
+  onefold::RaiseOpenFiles();
   std::set_terminate(onefold::EndWithoutResources);
+  onefold::SilenceGrpc();
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.

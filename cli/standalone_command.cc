@@ -4,11 +4,15 @@
 #include <grpcpp/client_context.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "cli/command_line.h"
 #include "cli/config_loader.h"
 #include "cli/fleet_server.h"
@@ -18,6 +22,7 @@
 #include "cli/worker_service.h"
 #include "common/escape.h"
 #include "common/grpc_status.h"
+#include "common/identity/network_address.h"
 #include "common/identity/private_file.h"
 #include "common/log.h"
 #include "common/service_manager.h"
@@ -111,6 +116,17 @@ WorkerService::Options WorkerOptions(const Config& config, std::shared_ptr<grpc:
           .runs_at_once = static_cast<int>(config.Integer("runs_at_once"))};
 }
 
+// /run is empty after each start of the system. What cannot be made is told when it is listened on.
+void MakeSocketDirectories(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    if (!IsUnixAddress(address)) continue;
+    std::error_code ignored;
+    std::filesystem::create_directory(
+        std::filesystem::path(std::string(absl::StripPrefix(address, "unix:"))).parent_path(),
+        ignored);
+  }
+}
+
 // Coordinator and worker, the one before the other.
 struct Standalone {
   std::unique_ptr<FleetServer> server;
@@ -118,6 +134,7 @@ struct Standalone {
 
   absl::Status Start(const Config& config, Clock& clock, Log& log) {
     RETURN_IF_ERROR(identity::MakePrivateDirectory(config.Text("state_directory")));
+    MakeSocketDirectories(config.List("listen"));
     ASSIGN_OR_RETURN(server, FleetServer::Start(ServerOptions(config), clock, log));
     RETURN_IF_ERROR(ApplyPolicy(config, server->InProcessChannel()), "the policy");
     ASSIGN_OR_RETURN(worker, WorkerService::Start(WorkerOptions(config, server->InProcessChannel()),

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command_line.h"
+#include "cli/open_files.h"
 #include "cli/privileges.h"
 #include "common/escape.h"
 #include "common/grpc_credentials.h"
@@ -68,6 +69,7 @@ absl::Status CheckSystem(Log& log) {
   Privileges privileges;
   RETURN_IF_ERROR(ReadPrivileges(privileges));
   RETURN_IF_ERROR(CheckPrivileges(privileges));
+  RETURN_IF_ERROR(CheckOpenFiles());
   for (const std::string& warning :
        {PrivilegeWarning(privileges), KernelWarning(RunningKernel())}) {
     if (!warning.empty()) log.Warning(warning);

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -31,6 +32,7 @@
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
 #include "coordinator/rocks_status.h"
+#include "coordinator/sequence_note.h"
 
 namespace onefold::index {
 namespace {
@@ -98,7 +100,9 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.wal_recovery_mode = budget.strict_log
                                   ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
                                   : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.avoid_flush_during_recovery = true;  // or each start would leave a small table
+  // A flush would leave a small table at each start. Where no write may get lost, it leaves no log
+  // but the one that is written: whether that is whole can be told.
+  options.avoid_flush_during_recovery = !budget.strict_log;
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 32 << 20;
@@ -187,6 +191,8 @@ class RocksStore final : public RocksBackedStore {
         large_(budget.large),
         free_bytes_min_(budget.free_bytes_min),
         db_(std::move(db)) {
+    if (budget.strict_log) sequence_note_.emplace(directory_);
+    NoteSequence();
     if (large_) quiet_watch_ = std::thread([this] { WatchForQuiet(); });
   }
 
@@ -252,7 +258,7 @@ class RocksStore final : public RocksBackedStore {
                                                         &first, &last, /*include_end=*/false)));
     rocksdb::WriteOptions options;
     options.sync = true;
-    return Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last));
+    return Noted(Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last)));
   }
 
   absl::Status Compact() override {
@@ -270,9 +276,18 @@ class RocksStore final : public RocksBackedStore {
     return result;
   }
 
+  // What became of a write.
   absl::Status Noted(absl::Status status) {
-    if (!status.ok()) write_failed_ = true;
+    if (status.ok()) {
+      NoteSequence();
+    } else {
+      write_failed_ = true;
+    }
     return status;
+  }
+
+  void NoteSequence() {
+    if (sequence_note_) sequence_note_->Raise(db_->GetLatestSequenceNumber());
   }
 
   void MarkDamaged() const { std::ofstream(directory_ + "/" + kDamagedMark).flush(); }
@@ -372,6 +387,7 @@ class RocksStore final : public RocksBackedStore {
   const bool large_;
   const int64_t free_bytes_min_;
   const std::unique_ptr<rocksdb::DB> db_;
+  std::optional<SequenceNote> sequence_note_;  // of a store whose log is strict
   std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
 
@@ -383,6 +399,26 @@ class RocksStore final : public RocksBackedStore {
   int64_t run_count_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread quiet_watch_;
 };
+
+// Whether all writes that were acknowledged are there. Opens the database without changing
+// anything, so that what is left of it can still be looked into.
+absl::Status CheckSequence(const rocksdb::Options& options, const std::string& directory) {
+  const uint64_t noted = SequenceNote::Read(directory);
+  if (noted == 0) return absl::OkStatus();
+  std::error_code error;
+  if (!std::filesystem::exists(directory + "/CURRENT", error)) {
+    return absl::DataLossError(absl::StrCat(directory, ": the file CURRENT is missing"));
+  }
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+  if (!status.ok()) return FromRocksOpenStatus(status, directory);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  const uint64_t found = db->GetLatestSequenceNumber();
+  if (found >= noted) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(directory, ": writes are missing, of ", noted, " only ", found,
+                   " are there (its *.log file was deleted, emptied or overwritten)"));
+}
 
 absl::Status PrepareDirectory(const std::string& directory) {
   std::error_code error;
@@ -410,11 +446,12 @@ absl::Status PrepareDirectory(const std::string& directory) {
 
 absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
                                                                  const RocksBudget& budget) {
+  const rocksdb::Options options = StoreOptions(budget);
+  if (budget.strict_log) RETURN_IF_ERROR(CheckSequence(options, directory));
   RETURN_IF_ERROR(PrepareDirectory(directory));
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
-  const rocksdb::Options options = StoreOptions(budget);
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);

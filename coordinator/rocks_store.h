@@ -26,8 +26,8 @@ inline constexpr size_t kIngestRowsMin = 16384;
 struct RocksBudget {
   size_t block_cache_bytes = 8 << 20;
   size_t write_buffer_bytes = 4 << 20;
-  // A damaged log is an error, where a soft database goes on with what is before the damage. A last
-  // record that a kill cut off is none.
+  // A log that is damaged, emptied or gone is an error, where a soft database goes on with what is
+  // before the damage. A last record that a kill cut off is none. See sequence_note.h.
   bool strict_log = false;
   // Writes are refused while less is free on the disk; 0: until it is full.
   int64_t free_bytes_min = 0;

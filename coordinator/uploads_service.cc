@@ -51,6 +51,7 @@ absl::Status CoordinatorService::UploadScan(const grpc::ServerContext& context,
       scans_, *admission.volume,
       {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
   v1::UploadExtentsRequest request;
+  int64_t received_count = 0;  // most of it is not in the index yet
   bool ended = false;
   while (!ended && stream.Read(&request)) {
     RETURN_IF_ERROR(Renew(admission));
@@ -60,8 +61,10 @@ absl::Status CoordinatorService::UploadScan(const grpc::ServerContext& context,
       upload.AwaitRoom(RowsAndAnchors(request.batch().rows()));
       ASSIGN_OR_RETURN(std::vector<Extent> rows,
                        ParseScanRows(request.batch().rows(), block_bytes));
+      received_count += static_cast<int64_t>(rows.size());
       RETURN_IF_ERROR(
-          rules_.CheckQuota(admission.volume->uuid(), admission.volume->Record().extent_count()));
+          rules_.CheckQuota(admission.volume->uuid(),
+                            std::max(received_count, admission.volume->Record().extent_count())));
       RETURN_IF_ERROR(upload.Add(std::move(rows), complete_below));
     } else if (request.has_end()) {
       RETURN_IF_ERROR(upload.End());

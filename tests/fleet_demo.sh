@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A fleet on one machine, as README's "A fleet in five minutes" has it: a coordinator and two workers,
-# each with a throw-away btrfs that holds real duplicates; then everything is taken away again.
+# each with a throw-away btrfs that holds real duplicates; then everything is taken away again. The
+# workers play two hosts: each has a mount namespace, in which only its own volume is mounted.
 #
 #   ONEFOLD_BIN=build/release/bin/onefold tests/fleet_demo.sh
 #
@@ -15,10 +16,13 @@ place=
 say() { printf '\n==> %s\n' "$*"; }
 die() { printf 'fleet demo: %s\n' "$*" >&2; exit 1; }
 
-# show COMMAND…: what a person would type, and what it says.
+# ask COMMAND…: a person's command, on the coordinator's machine.
+ask() { "$onefold" "$@" --coordinator "unix:$place/coordinator.sock"; }
+
+# show COMMAND…: what that person would type, and what it says.
 show() {
   printf '$ onefold %s\n' "$*"
-  "$onefold" "$@"
+  ask "$@"
 }
 
 clean_up() {
@@ -46,7 +50,7 @@ noise() { head -c "$1M" /dev/urandom; }
 make_volume() {
   local name=$1 loop i
   truncate -s 1G "$place/$name.img"
-  mkfs.btrfs -q -L "$name" "$place/$name.img" >/dev/null
+  mkfs.btrfs -q -L "demo-$name" "$place/$name.img" >/dev/null
   mkdir -p "$place/$name"
   loop=$(losetup --find --show "$place/$name.img") ||
     die "no loop device to be had here (in a container: --privileged)"
@@ -71,24 +75,33 @@ start() {
   local name=$1
   shift
   printf '$ onefold %s &\n' "$*"
-  "$onefold" "$@" >"$place/$name.log" 2>&1 &
+  if [ "$1" = worker ]; then
+    # Its own machine: other filesystems of the demonstration are not mounted there.
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private sh -c '
+      keep=$1; shift
+      for mount in films archive; do [ "$mount" = "$keep" ] || umount "$place/$mount"; done
+      exec "$@"' sh "${name#worker-}" "$onefold" "$@" >"$place/$name.log" 2>&1 &
+  else
+    "$onefold" "$@" >"$place/$name.log" 2>&1 &
+  fi
   pids+=($!)
 }
 
 # wait_for SECONDS WHAT COMMAND…
 wait_for() {
-  local seconds=$1 what=$2 i
+  local end=$((SECONDS + $1)) what=$2
   shift 2
-  for i in $(seq $((seconds * 5))); do
-    if "$@" >/dev/null 2>&1; then return; fi
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $end ] || die "not within the time it should take: $what"
     sleep 0.2
   done
-  die "$what: not within $seconds s"
 }
 
 connected_count() {
-  "$onefold" fleet list --json |
-    python3 -c 'import json, sys; print(sum(h["state"] == "connected" and bool(h["volumes"]) for h in json.load(sys.stdin)["hosts"]))'
+  ask fleet list --json | python3 -c 'import json, sys
+hosts = json.load(sys.stdin)["hosts"]
+print(sum(host["state"] == "connected" and bool(host["volumes"]) for host in hosts))'
 }
 both_connected() { [ "$(connected_count)" = 2 ]; }
 
@@ -102,18 +115,16 @@ reflection: false
 YAML
   sed 's/^/    /' "$place/etc/coordinator.yaml"
   start coordinator coordinator --config "$place/etc/coordinator.yaml"
-  export ONEFOLD_COORDINATOR=unix:$place/coordinator.sock
-  wait_for 20 "the coordinator does not serve" "$onefold" fleet list
+  wait_for 30 "the coordinator serves" ask fleet list
 }
 
 # add_worker NAME: joins with a token of its own, and works on one volume only.
 add_worker() {
   local name=$1 join
   printf '$ onefold fleet token create --ttl 10m\n'
-  join=$("$onefold" fleet token create --ttl 10m 2>/dev/null)
-  printf '%s\n' "$join" | sed 's/of1-.\{60\}/of1-…/'
-  # shellcheck disable=SC2086  # the line is meant to be typed
-  printf '$ %s --allow %s\n' "onefold fleet join …@localhost:$port" "$place/$name"
+  join=$(ask fleet token create --ttl 10m 2>/dev/null)
+  printf '%s\n' "$join" | sed 's/of1-[^@]*/of1-…/'
+  printf '$ onefold fleet join of1-…@localhost:%s --allow %s …\n' "$port" "$place/$name"
   "$onefold" fleet join "${join##* }" --allow "$place/$name" \
     --config "$place/etc/worker-$name.yaml" --state-directory "$place/worker-$name" --name "$name"
   start "worker-$name" worker --config "$place/etc/worker-$name.yaml"
@@ -125,7 +136,7 @@ main() {
     exit 77
   fi
   local tool
-  for tool in mkfs.btrfs btrfs losetup python3; do
+  for tool in mkfs.btrfs btrfs losetup unshare python3; do
     command -v "$tool" >/dev/null || { echo "SKIP: fleet_demo: needs $tool"; exit 77; }
   done
   if ! grep -qw btrfs /proc/filesystems; then
@@ -137,6 +148,7 @@ main() {
   trap 'exit 143' TERM HUP
   place=$(mktemp -d "${TMPDIR:-/var/tmp}/onefold-fleet-demo.XXXXXX")
   chmod 700 "$place"
+  export place
   unset ONEFOLD_COORDINATOR ONEFOLD_IDENTITY
   export HOME=$place/home XDG_CONFIG_HOME=$place/home/.config
   port=$(free_port)
@@ -153,13 +165,13 @@ main() {
   say "two workers join, each with its own certificate"
   add_worker films
   add_worker archive
-  wait_for 60 "the workers are not connected" both_connected
+  wait_for 60 "both workers are connected" both_connected
   show fleet list
 
   say "a policy: what changes is shown first"
   cat >"$place/nightly.yaml" <<'YAML'
 name: nightly
-select: all
+select: label=demo-*
 schedule: "0 2 * * *"
 window: "22:00-06:00"
 throttle: {threads: 2}
@@ -169,7 +181,7 @@ YAML
   show policy list
 
   say "not waiting for the night"
-  show run now --selector all --watch
+  show run now --selector 'label=demo-*' --watch
   show run list
 
   say "what the filesystems say"

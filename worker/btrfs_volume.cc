@@ -356,17 +356,18 @@ absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file)
 absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const InodeId& directory) {
   const Fd parent(OpenInode(directory, O_RDONLY | O_DIRECTORY));
   if (parent.get() < 0) {
-    return absl::FailedPreconditionError(absl::StrCat("no directory for scratch files: ",
-                                                      StatusFromErrno(errno, "opening").message()));
+    const absl::Status status = StatusFromErrno(errno, "no directory for scratch files: opening");
+    return IsTooManyOpenFiles(status) ? status : absl::FailedPreconditionError(status.message());
   }
   Fd fd(openat(parent.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   struct stat status = {};
   if (fd.get() < 0 || fstat(fd.get(), &status) != 0) {
     const int error = errno;
-    return error == ENOSPC || error == EDQUOT
-               ? absl::ResourceExhaustedError("making a scratch file: no space")
-               : absl::FailedPreconditionError(absl::StrCat(
-                     "no scratch file: ", StatusFromErrno(error, "making one").message()));
+    if (error == ENOSPC || error == EDQUOT) {
+      return absl::ResourceExhaustedError("making a scratch file: no space");
+    }
+    const absl::Status failed = StatusFromErrno(error, "no scratch file: making one");
+    return IsTooManyOpenFiles(failed) ? failed : absl::FailedPreconditionError(failed.message());
   }
   // What a file inherits from its directory must not keep others from sharing with it, and what is
   // written must be what is counted on. Where flags cannot be set, the kernel's answer tells.

@@ -26,6 +26,7 @@ constexpr int64_t kReadBytes = 1 << 20;
 constexpr int kTriesMax = 3;
 
 DedupeAnswer ClassifyOpenError(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return DedupeAnswer::kNoFiles;
   switch (status.code()) {
     case absl::StatusCode::kNotFound: return DedupeAnswer::kChanged;
     case absl::StatusCode::kPermissionDenied: return DedupeAnswer::kImmutable;
@@ -38,6 +39,7 @@ DedupeAnswer ClassifyOpenError(const absl::Status& status) {
 
 // Of a scratch file. No room is no reason to end the run: what needs no writing goes on.
 DedupeAnswer ClassifyWriteError(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return DedupeAnswer::kNoFiles;
   return absl::IsResourceExhausted(status) ? DedupeAnswer::kNoSpace : DedupeAnswer::kRefused;
 }
 
@@ -215,7 +217,8 @@ class Executor::Batch {
   void UseSource(const Call& call, OpenFile& source);
   void ReleaseSource(const Call& call, OpenFile& source);
   void Ask(Call& call, OpenSet& files);
-  void Prefetch(OpenFile& file, int64_t offset, int64_t length, std::string& buffer);
+  // False: the data cannot be read. Of what else goes wrong the kernel's own answer tells.
+  bool Prefetch(OpenFile& file, int64_t offset, int64_t length, std::string& buffer);
 
   // Waits until no other thread dedupes one of the inodes, then takes them.
   void LockInodes(const std::vector<InodeId>& inodes) {
@@ -234,6 +237,11 @@ class Executor::Batch {
   }
 
   void Record(const Call::Target& target, int64_t length, DedupeAnswer answer, int error) {
+    Record(target, length, answer, error, target.file);
+  }
+  // `file`: whose answer it is.
+  void Record(const Call::Target& target, int64_t length, DedupeAnswer answer, int error,
+              const InodeId& file) {
     MutexLock lock(&mutex_);
     Execution& result = results_[target.drop];
     // Without room for data, what needs no writing still goes on.
@@ -251,7 +259,7 @@ class Executor::Batch {
     if (result.failure == DedupeAnswer::kSame) {
       result.failure = answer;
       result.error = error;
-      result.failed_file = target.file;
+      result.failed_file = file;
     }
   }
 
@@ -284,6 +292,7 @@ struct Executor::Batch::OpenSet {
     int64_t offset = 0;
     int64_t length = 0;
     std::vector<bool> resident = {};
+    bool readable = true;
 
     // Leaves the page cache as it was found.
     void Restore() {
@@ -314,6 +323,7 @@ struct Executor::Batch::OpenSet {
 
   std::vector<std::pair<InodeId, std::unique_ptr<OpenFile>>> files;
   OpenFile* source = nullptr;
+  bool source_readable = true;
   std::vector<Range> destinations;  // one for each of `targets`
   std::vector<Call::Target> targets;
 };
@@ -325,7 +335,7 @@ void Executor::Batch::Perform(Call& call, std::string& buffer) {
   OpenFile* const source = files.Open(executor_.volume_, call.source, answer);
   if (source == nullptr) {
     for (const Call::Target& target : call.targets) {
-      if (!Failed(target)) Record(target, call.length, answer, 0);
+      if (!Failed(target)) Record(target, call.length, answer, 0, call.source);
     }
     return;
   }
@@ -355,10 +365,10 @@ void Executor::Batch::AskFrom(Call& call, OpenFile& source, OpenSet& files, std:
     files.destinations.push_back({.file = file, .offset = target.offset, .length = call.length});
   }
   if (files.targets.empty()) return;
-  Prefetch(source, call.source_offset, call.length, buffer);
+  files.source_readable = Prefetch(source, call.source_offset, call.length, buffer);
   for (OpenSet::Range& range : files.destinations) {
     range.resident = range.file->ResidentPages(range.offset, range.length);
-    Prefetch(*range.file, range.offset, range.length, buffer);
+    range.readable = Prefetch(*range.file, range.offset, range.length, buffer);
   }
   if (!executor_.stop_.requested()) Ask(call, files);
   for (OpenSet::Range& range : files.destinations) range.Restore();
@@ -436,7 +446,7 @@ bool Executor::Batch::RelocateParts(size_t index, absl::Span<Part> parts, Scratc
   }
   for (const Part& part : parts) {
     if (const DedupeAnswer answer = Copy(part, scratch, buffer); answer != DedupeAnswer::kSame) {
-      Record(part.targets.front(), 0, answer, 0);
+      Record(part.targets.front(), 0, answer, 0, part.source);
       return false;
     }
   }
@@ -562,6 +572,9 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
           error != 0 ? ClassifyError(error)
                      : ClassifyAnswer(destination.status, destination.bytes, length);
       const Call::Target& target = files.targets[todo[n]];
+      // The kernel does not say which side it could not read.
+      const bool blames_source = answer == DedupeAnswer::kReadError && !files.source_readable &&
+                                 files.destinations[todo[n]].readable;
       if (answer == DedupeAnswer::kSame && destination.bytes < length) {
         shortest = std::min(shortest, destination.bytes);  // cut short: go on behind it
         again.push_back(todo[n]);
@@ -569,7 +582,8 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
         shortest = 0;
         again.push_back(todo[n]);
       } else {
-        Record(target, call.length, answer, error != 0 ? error : -destination.status);
+        Record(target, call.length, answer, error != 0 ? error : -destination.status,
+               blames_source ? call.source : target.file);
       }
     }
     // A round that did not get farther counts as a try, whatever its reason: no request loops for
@@ -589,17 +603,17 @@ void Executor::Batch::Ask(Call& call, OpenSet& files) {
   UnlockInodes(inodes);
 }
 
-void Executor::Batch::Prefetch(OpenFile& file, int64_t offset, int64_t length,
+bool Executor::Batch::Prefetch(OpenFile& file, int64_t offset, int64_t length,
                                std::string& buffer) {
   if (buffer.empty()) buffer.resize(kReadBytes);
   for (int64_t at = 0; at < length && !executor_.stop_.requested();) {
     const auto got = file.Read(
         offset + at, absl::MakeSpan(buffer.data(), std::min<int64_t>(kReadBytes, length - at)));
-    // An error is no reason to stop here: the kernel's own answer names it.
-    if (!got.ok() || *got <= 0) return;
+    if (!got.ok() || *got <= 0) return !absl::IsDataLoss(got.status());
     at += *got;
     executor_.progress_.file_bytes_read += *got;
   }
+  return true;
 }
 
 Executor::Executor(Volume& volume, Options options, StopSignal& stop, Progress& progress)

@@ -46,7 +46,7 @@ struct Execution {
   // If not moved: the first answer that was not "same".
   DedupeAnswer failure = DedupeAnswer::kSame;
   int error = 0;        // errno, where there is one
-  InodeId failed_file;  // whose answer it was
+  InodeId failed_file;  // whose answer it was: a destination's or, if that fails, a source's
 };
 
 class Executor {

@@ -48,6 +48,7 @@ const char* AnswerWord(DedupeAnswer answer) {
     case DedupeAnswer::kReadError: return "read error";
     case DedupeAnswer::kNoSpace: return "no space";
     case DedupeAnswer::kNoMemory: return "no memory";
+    case DedupeAnswer::kNoFiles: return "too many open files";
     case DedupeAnswer::kUnsupported: return "unsupported";
     case DedupeAnswer::kRefused: return "refused";
     case DedupeAnswer::kStopped: return "stopped";
@@ -517,10 +518,14 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     case DedupeAnswer::kImmutable: pin(Holder::kImmutable); break;
     case DedupeAnswer::kSwapfile: pin(Holder::kSwapfile); break;
     case DedupeAnswer::kReadError:
-      pin(Holder::kRefused);
+      retry();  // it may be mended, and is named until it is
       problem(
           "the data could not be read (device or checksum error); check the filesystem with "
           "`btrfs scrub`");
+      break;
+    case DedupeAnswer::kNoFiles:
+      retry();
+      TellOfOpenFiles();
       break;
     case DedupeAnswer::kOtherMount:
     case DedupeAnswer::kRefused:
@@ -532,6 +537,15 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     default: retry(); break;
   }
   return absl::OkStatus();
+}
+
+void PlanRun::TellOfOpenFiles() {
+  if (std::exchange(told_of_open_files_, true)) return;
+  AddProblem(parts_.report,
+             {.reason = AnswerWord(DedupeAnswer::kNoFiles),
+              .path = parts_.report.mount,
+              .detail = "files of it could not be opened: raise the limit of the process "
+                        "(ulimit -n) or of the system (sysctl fs.file-max), then run again"});
 }
 
 absl::Status PlanRun::Verify() {

@@ -130,6 +130,8 @@ class PlanRun {
   void NoteRetry(uint64_t address, uint64_t generation);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
+  // That the limit of open files is reached: once, not for each of a million extents.
+  void TellOfOpenFiles();
 
   Parts parts_;
   const PlanOptions options_;
@@ -149,6 +151,7 @@ class PlanRun {
   Groups unpaid_;
   absl::flat_hash_set<uint64_t> unpaid_extents_;
   bool last_word_ = false;
+  bool told_of_open_files_ = false;
   InsideRuns runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;

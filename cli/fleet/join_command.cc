@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/fleet/admin_json.h"
+#include "cli/fleet/admin_words.h"
 #include "cli/fleet/join_arguments.h"
 #include "cli/fleet/text_file.h"
 #include "cli/fleet/worker_file.h"
@@ -164,19 +166,22 @@ int RunJoin(const Arguments& arguments) {
                  EscapeText(parsed.status().message()).c_str());
     return kExitRefused;
   }
+  const auto refuse = [&](const absl::Status& status) {
+    if (parsed->json) PrintText(absl::StrCat(ErrorJson(status), "\n"));
+    return Refuse(status);
+  };
   const absl::StatusOr<Plan> plan = MakePlan(*parsed);
-  if (!plan.ok()) return Refuse(plan.status());
+  if (!plan.ok()) return refuse(plan.status());
   const absl::StatusOr<HostIdentity> host = Enter(*parsed, *plan);
-  if (!host.ok()) return Refuse(host.status());
-  const std::string expires =
-      absl::FormatTime(absl::RFC3339_sec, host->not_after, absl::UTCTimeZone());
+  if (!host.ok()) return refuse(host.status());
   if (parsed->json) {
-    const nlohmann::json json = {{"host_id", host->host_id},
-                                 {"coordinator", ToString(parsed->coordinator)},
-                                 {"config_file", plan->config_file},
-                                 {"state_directory", plan->state_directory},
-                                 {"certificate_expire_time", expires}};
-    return PrintText(json.dump() + "\n");
+    const nlohmann::ordered_json json = {{"schema", "onefold.joined.v1"},
+                                         {"host_id", host->host_id},
+                                         {"coordinator", ToString(parsed->coordinator)},
+                                         {"config_file", ReplaceNonUtf8(plan->config_file)},
+                                         {"state_directory", ReplaceNonUtf8(plan->state_directory)},
+                                         {"certificate_expires_at", TimeWord(host->not_after)}};
+    return PrintText(json.dump(-1, ' ', /*ensure_ascii=*/true) + "\n");
   }
   return PrintText(absl::StrCat("Joined the fleet of ", ToString(parsed->coordinator), " as host ",
                                 host->host_id, ".\n", NextSteps(*parsed, *plan)));

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kOtherVariables[] = {
     "ONEFOLD_BIN",        "ONEFOLD_SEED",   "ONEFOLD_SANITIZE",
     "ONEFOLD_SOURCE_DIR", "ONEFOLD_WERROR", "ONEFOLD_FAST_TOOLS",
-    "ONEFOLD_CONFIG",     "ONEFOLD_CCACHE", "ONEFOLD_BUILD_DIR"};
+    "ONEFOLD_CONFIG",     "ONEFOLD_CCACHE", "ONEFOLD_IDENTITY"};
 
 std::string DidYouMean(const std::string& nearest) {
   return nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");

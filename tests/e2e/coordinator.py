@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid as pyuuid
 
 import grpc
 
@@ -20,8 +21,10 @@ _generated = tempfile.TemporaryDirectory(prefix="onefold-protos-")
 subprocess.run(["protoc", f"--proto_path={TREE}/proto", f"--python_out={_generated.name}",
                 *map(str, sorted((TREE / "proto/onefold/v1").glob("*.proto")))], check=True)
 sys.path.insert(0, _generated.name)
+from onefold.v1 import admin_service_pb2 as admin  # noqa: E402
 from onefold.v1 import coordinator_service_pb2 as service  # noqa: E402
 from onefold.v1 import extents_pb2 as extents  # noqa: E402
+from onefold.v1 import fleet_pb2  # noqa: E402
 from onefold.v1 import volume_pb2 as volume  # noqa: E402
 
 BLOCK = 4096
@@ -68,8 +71,8 @@ class Coordinator:
             time.sleep(0.05)
         raise AssertionError(f"the coordinator does not serve: {self.output()}")
 
-    def health(self):
-        return subprocess.run([BIN, "health", self.address], stdin=subprocess.DEVNULL,
+    def health(self, *arguments):
+        return subprocess.run([BIN, "health", *(arguments or [self.address])], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=30 * SLOW).returncode
 
     def dial(self):
@@ -79,11 +82,29 @@ class Coordinator:
 
     def call(self, method, request, more=b"", timeout=20):
         """A unary call with `more` bytes behind the request; raises grpc.RpcError."""
+        messages, name = (service, "CoordinatorService")
+        if not hasattr(service, method + "Response"):
+            messages, name = (admin, "AdminService")
         stub = self.dial().unary_unary(
-            f"/onefold.v1.CoordinatorService/{method}",
+            f"/onefold.v1.{name}/{method}",
             request_serializer=lambda message: message.SerializeToString() + more,
-            response_deserializer=getattr(service, method + "Response").FromString)
+            response_deserializer=getattr(messages, method + "Response").FromString)
         return stub(request, timeout=timeout * SLOW)
+
+    def give_run(self, uuid, worker="w"):
+        """The host `worker` reports the volume, and has a run there when this returns."""
+        mounted = fleet_pb2.MountedVolume(volume_uuid=uuid, mount_paths=["/srv"], allowed_roots=["/srv"],
+                                          size_bytes=1 << 30, used_bytes=1 << 29)
+        report = service.SyncRequest(worker_id=worker, host=fleet_pb2.HostReport(
+            display_name=worker, volumes=[mounted]))
+        self.call("Sync", report)
+        name = str(pyuuid.UUID(bytes=uuid))
+        self.call("StartRuns", admin.StartRunsRequest(volume=name))
+        deadline = time.monotonic() + 20 * SLOW
+        while not any(order.volume_uuid == uuid for order in self.call("Sync", report).run_orders):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"no run was given: {self.output()}")
+            time.sleep(0.2)
 
     def upload(self, requests, timeout=60):
         stub = self.dial().stream_stream(
@@ -92,8 +113,13 @@ class Coordinator:
             response_deserializer=extents.UploadExtentsResponse.FromString)
         return stub(iter(requests), timeout=timeout * SLOW)
 
+    def lease(self, uuid, worker="w"):
+        """As sync, with a run before."""
+        self.give_run(uuid, worker)
+        return self.sync(uuid, worker)
+
     def sync(self, uuid, worker="w", generation=1000):
-        """The order for one volume, with a lease."""
+        """The order for one volume, with a lease if the worker has a run there."""
         state = volume.VolumeState(
             uuid=uuid, block_bytes=BLOCK, checksum_kind=volume.CHECKSUM_KIND_CRC32C,
             want_lease=True, filesystem_generation=generation)

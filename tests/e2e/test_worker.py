@@ -2,8 +2,10 @@
 """`onefold worker` with a real coordinator on real volumes: orders, ends of processes, and what no
 order may do."""
 
+import datetime
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -169,6 +171,79 @@ class WorkerTest(fleet.FleetTest):
         self.start_coordinator()
         self.wait_for("it is known", self.hosts)
         self.stop(worker)
+
+    # A coordinator that hangs must not keep a host from shutting down.
+    def test_sigterm_while_the_coordinator_hangs(self):
+        volume = self.volume()
+        fill(volume, "data")
+        self.start_coordinator()
+        self.start_worker([volume.root])
+        self.apply_policy(SLOW)
+        run = self.run_now(volume)
+        self.await_requests(run["run_id"], 5)
+        self.coordinator.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        self.stop(self.worker, limit=12)
+
+    def test_the_window_ends(self):
+        volume = self.volume()
+        fill(volume, "data", count=400)
+        self.start_coordinator()
+        self.start_worker([volume.root])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        if now.second > 45:  # too little is left of this minute
+            time.sleep(61 - now.second)
+            now = datetime.datetime.now(datetime.timezone.utc)
+        window = f"{now - datetime.timedelta(hours=1):%H:%M}-{now + datetime.timedelta(minutes=1):%H:%M}"
+        slow = "name: slow\nselect: all\ntime_zone: UTC\nthrottle:\n  operations_per_second: 4\n"
+        self.apply_policy(slow + f"window: \"{window}\"\nschedule: \"* * * * *\"\n")
+        run = self.wait_for("the schedule makes a run", lambda: next(
+            (run for run in self.ask("run", "list")["runs"] if run["policy"]), None), 90)
+        self.wait_for("the window ends", lambda: self.find_run(run["run_id"])["state"] == "waiting",
+                      90)
+        held = volume.used_data()
+        time.sleep(2)
+        self.assertEqual(volume.used_data(), held)
+
+    def test_volumes_come_and_go(self):
+        volume = self.volume()
+        self.start_coordinator()
+        self.start_worker([volume.root])
+        other = self.volume(mkfs=["-L", "later"])
+        labels = lambda: [v["label"] for host in self.hosts() for v in host["volumes"]]
+        self.wait_for("the new one is told of", lambda: "later" in labels(), 15)
+        other.unmount()
+        self.wait_for("it is gone", lambda: "later" not in labels(), 15)
+
+    # Each of two coordinators has some of the volumes, and the worker speaks with both.
+    def test_shards(self):
+        volumes = [self.volume(size="256M") for _ in range(4)]
+        for number, volume in enumerate(volumes):
+            fill(volume, "data", count=20, seed=number * 100)
+        used = [volume.used_data() for volume in volumes]
+        sockets = [f"unix:{self.folder}/{name}.sock" for name in "ab"]
+        for index, name in enumerate("ab"):
+            path = self.write_config(f"{name}.yaml", {
+                "listen": [sockets[index]], "shards": sockets, "shard_index": index,
+                "state_directory": os.path.join(self.folder, name)})
+            self.service("coordinator", "--config", path, log=f"{name}.log")
+        self.socket = sockets[0].removeprefix("unix:")
+        self.wait_for("it serves",
+                      lambda: self.cli("fleet", "list", check=False).returncode == 0)
+        self.start_worker([volume.root for volume in volumes], coordinator=sockets[0])
+        served = []
+        for socket in sockets:
+            self.socket = socket.removeprefix("unix:")
+            self.wait_for("the worker is known", self.hosts)
+            here = {known["uuid"] for known in self.hosts()[0]["volumes"]}
+            for volume in volumes:
+                if volume.uuid() in here:
+                    served.append(volume)
+                    self.run_now(volume)
+        self.assertEqual(sorted(v.root for v in served), sorted(v.root for v in volumes),
+                         "each is served by one coordinator")
+        self.wait_for("all are deduped", lambda: all(
+            before - volume.used_data() == 20 * 64 * KIB for before, volume in zip(used, volumes)))
 
     def test_what_is_refused(self):
         volume = self.volume()

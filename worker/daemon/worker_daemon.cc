@@ -20,6 +20,8 @@ constexpr int kRunsPerReportMax = 1000;
 constexpr int kOrdersPerAnswerMax = 4096;
 // Of the time to stop, what is kept for a last word to the coordinators.
 constexpr absl::Duration kLastWords = absl::Milliseconds(1500);
+// Between looks at what is mounted.
+constexpr absl::Duration kMountsInterval = absl::Seconds(5);
 // Of a coordinator, as sentences that are said here.
 constexpr int kAdviceMax = 16;
 constexpr char kHome[] = "";
@@ -31,7 +33,7 @@ WorkerDaemon::WorkerDaemon(Options options, Parts parts)
   runner_ = parts_.make_runner(
       [this](const VolumeUuid& volume, LeaseWatch& watch) { return Connect(volume, watch); });
   desk_ = std::make_unique<RunDesk>(options_.desk, parts_.clock, parts_.journal, *runner_,
-                                    [this] { Wake(); });
+                                    [this] { waker_.Wake(); });
 }
 
 WorkerDaemon::~WorkerDaemon() { Stop(absl::InfiniteDuration()); }
@@ -48,7 +50,7 @@ bool WorkerDaemon::Stop(absl::Duration patience) {
   {
     MutexLock lock(&mutex_);
     if (std::exchange(stopping_, true)) return desk_->working_count() == 0;
-    woken_.NotifyAll();
+    waker_.Wake();
   }
   if (ticker_.joinable()) ticker_.join();
   const bool idle = desk_->Stop(std::max(patience - kLastWords, absl::ZeroDuration()));
@@ -73,28 +75,43 @@ std::string WorkerDaemon::StatusText() {
                       : absl::StrCat(count, " runs under way");
 }
 
-void WorkerDaemon::Wake() {
-  MutexLock lock(&mutex_);
-  wake_ = true;
-  woken_.NotifyAll();
+void WorkerDaemon::TickLoop() {
+  bool mounts_changed = true;
+  while (true) {
+    absl::Duration next = desk_->Tick();
+    NoteChanges();
+    next = std::min(next, NoteMounts(mounts_changed));
+    {
+      MutexLock lock(&mutex_);
+      if (stopping_) return;
+    }
+    // The clock of waiting may stand still in suspend.
+    constexpr absl::Duration kStepMax = absl::Minutes(1);
+    const Waker::Reason reason = waker_.Wait(std::min(next - parts_.clock.Monotonic(), kStepMax));
+    mounts_changed = reason == Waker::Reason::kMounts;
+  }
 }
 
-void WorkerDaemon::TickLoop() {
-  while (true) {
-    const absl::Duration next = desk_->Tick();
-    NoteChanges();
-    MutexLock lock(&mutex_);
-    while (!wake_ && !stopping_) {
-      const absl::Duration left = next - parts_.clock.Monotonic();
-      if (left <= absl::ZeroDuration()) break;
-      // The clock of waiting may stand still in suspend.
-      constexpr absl::Duration kStepMax = absl::Minutes(1);
-      woken_.WaitFor(&mutex_, absl::ToChronoMilliseconds(
-                                  absl::Ceil(std::min(left, kStepMax), absl::Milliseconds(1))));
-    }
-    wake_ = false;
-    if (stopping_) return;
+absl::Duration WorkerDaemon::NoteMounts(bool changed) {
+  mounts_changed_ |= changed;
+  if (!mounts_changed_) return absl::InfiniteDuration();
+  const absl::Duration now = parts_.clock.Monotonic();
+  // Where containers come and go, mounts change all the time.
+  if (now < mounts_seen_ + kMountsInterval) return mounts_seen_ + kMountsInterval;
+  mounts_seen_ = now;
+  mounts_changed_ = false;
+  const absl::StatusOr<MountTable> mounts = parts_.read_mounts();
+  if (!mounts.ok()) return absl::InfiniteDuration();
+  std::string mounted;
+  for (v1::MountedVolume& volume :
+       TakeInventory(*mounts, options_.allow, parts_.paths, parts_.facts).volumes) {
+    volume.clear_used_bytes();
+    absl::StrAppend(&mounted, volume.SerializeAsString(), ";");
   }
+  if (std::exchange(mounted_, mounted) == mounted) return absl::InfiniteDuration();
+  MutexLock lock(&mutex_);
+  for (auto& [address, loop] : loops_) loop->Changed();
+  return absl::InfiniteDuration();
 }
 
 void WorkerDaemon::NoteChanges() {

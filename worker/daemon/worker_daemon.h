@@ -23,6 +23,7 @@
 #include "worker/daemon/host_inventory.h"
 #include "worker/daemon/run_desk.h"
 #include "worker/daemon/sync_loop.h"
+#include "worker/daemon/waker.h"
 
 namespace onefold {
 
@@ -77,7 +78,8 @@ class WorkerDaemon {
 
  private:
   void TickLoop();
-  void Wake();
+  // Tells the conversations if filesystems came or went. Returns when to look again at the latest.
+  absl::Duration NoteMounts(bool changed);
   // Tells the conversations if runs have changed their state.
   void NoteChanges();
   // Of the volumes that `address` serves; asks and begins further conversations if it is home.
@@ -95,9 +97,13 @@ class WorkerDaemon {
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<RunDesk> desk_;
 
+  Waker waker_;
+  // Of the ticker: what was mounted, and when it looked.
+  std::string mounted_;
+  bool mounts_changed_ = false;
+  absl::Duration mounts_seen_ = -absl::InfiniteDuration();
+
   Mutex mutex_;
-  CondVar woken_;
-  bool wake_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::string states_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<SyncLoop>> loops_ ABSL_GUARDED_BY(mutex_);
