@@ -30,7 +30,7 @@ void FleetSim::MakeHosts() {
   for (uint8_t n = 1; n <= host_count; ++n) {
     Disk disk;
     disk.uuid = VolumeUuid{{n}};
-    disk.duplicate_count = static_cast<int>(world_.Chance(24));
+    disk.duplicate_count = static_cast<int>(world_.Chance(60));
     world_.disks().push_back(disk);
   }
   for (uint8_t n = 1; n <= host_count; ++n) {
@@ -111,7 +111,7 @@ void FleetSim::Trouble() {
     case 7: AddDuplicates(); break;
     case 8: workers_[world_.Chance(2)]->ForgetAVolumeOnce(); break;
     case 9: ForgetHost(); break;
-    case 10:
+    case 10: ReplaceHost(); break;
     case 11:
       workers_[world_.Chance(workers_.size())]->Cut(absl::Seconds(world_.Chance(900)));
       break;
@@ -176,15 +176,25 @@ void FleetSim::DrainForAWhile() {
 // It works on until it hears of it, or its lease ends; its volume may be another's at once.
 void FleetSim::ForgetHost() {
   if (!coordinator_->up()) return;
-  SimWorker& worker = *workers_[world_.Chance(2)];
-  if (world_.OneIn(2)) worker.Cut(absl::Seconds(world_.Chance(600)));
-  coordinator_->fleet()->ForgetHost(worker.id()).IgnoreError();
-  world_.After(absl::Seconds(world_.Chance(60)), [this] { StartByHand(); });
+  coordinator_->fleet()->ForgetHost(workers_[world_.Chance(2)]->id()).IgnoreError();
+}
+
+// In the middle of its work the first host is cut off, and people put the second one, which has the
+// same disk, in its place.
+void FleetSim::ReplaceHost() {
+  world_.disks()[0].duplicate_count += 40;
+  StartByHand();
+  world_.After(absl::Seconds(30 + world_.Chance(60)), [this] {
+    if (!world_.faulty() || !coordinator_->up()) return;
+    workers_[0]->Cut(absl::Seconds(100 + world_.Chance(600)));
+    coordinator_->fleet()->ForgetHost(workers_[0]->id()).IgnoreError();
+  });
+  world_.After(absl::Seconds(100 + world_.Chance(60)), [this] { StartByHand(); });
 }
 
 void FleetSim::AddDuplicates() {
   Disk& disk = world_.disks()[world_.Chance(world_.disks().size())];
-  disk.duplicate_count += static_cast<int>(world_.Chance(24));
+  disk.duplicate_count += static_cast<int>(world_.Chance(30));
 }
 
 void FleetSim::Heal() {

@@ -50,6 +50,7 @@ class FleetSim {
   void StartByHand();
   void DrainForAWhile();
   void ForgetHost();
+  void ReplaceHost();
   void AddDuplicates();
   void Heal();
 

@@ -9,8 +9,8 @@
 namespace onefold::sim {
 namespace {
 
-// Duplicates of one plan: a minute's work.
-constexpr size_t kPlanMax = 16;
+// Duplicates of one plan: minutes of work, so that leases can end in the middle.
+constexpr size_t kPlanMax = 40;
 
 }  // namespace
 
