@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/quantity.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 
 #ifndef ONEFOLD_VERSION
@@ -20,20 +21,7 @@ namespace onefold {
 namespace {
 
 constexpr int kThreadsMax = 256;
-
-constexpr char kProgramHelp[] =
-    R"(onefold frees space on btrfs: it finds data that lies on disk more than once and lets the
-kernel fold it into one copy. Files, their times and their snapshots stay as they are.
-
-Usage:  onefold COMMAND [OPTIONS]
-
-Commands:
-  dedupe PATH…   find and fold what is below the paths
-  help           this text; `onefold COMMAND --help` has the options of a command
-  version        the version
-
-Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
-)";
+constexpr double kGainMax = 1e6;
 
 constexpr char kDedupeHelp[] =
     R"(Usage:  onefold dedupe [OPTIONS] [PATH…]
@@ -52,7 +40,12 @@ How:
   --dry-run                show what would be freed, with examples; change nothing
   --match=extents|all      extents: only pieces that are equal as a whole; all (the default): also
                            what lies inside larger ones
-  --relocate=never         write nothing anew to free more (the default)
+  --relocate=tails|all|never
+                           where a few blocks without a match (the end of a file, as a rule) keep
+                           the rest of an extent from being freed, write these blocks anew; tails
+                           (the default): where twice as much is freed as is written; all: where
+                           anything is gained
+  --relocate-gain=R        another bound than that: bytes freed for each byte written
   --full                   look at everything again, not only at what is new
   --threads N              work on at most N files at a time
   --max-time D             end after D (90s, 10m, 4h, 1h30m; a bare number is seconds); the next run
@@ -68,7 +61,8 @@ Output:
   -v, --verbose            print more
   -h, --help               this text
 
---dry-run, --full, --state and what concerns output are never remembered for the next run.
+--dry-run, --full, --state and what concerns output are never remembered for the next run. With
+paths, nothing of an earlier run is used; without, --exclude replaces all patterns of that run.
 
 Patterns read like .gitignore:
   @eaDir  *.iso            a file or directory of that name, at any depth
@@ -94,7 +88,8 @@ struct Texts {
   std::string min_size;
   std::string max_size;
   std::string match = "all";
-  std::string relocate = "never";
+  std::string relocate = "tails";
+  std::string relocate_gain;
   std::string threads;
   std::string max_time;
   std::string progress = "auto";
@@ -120,7 +115,8 @@ class DedupeParser {
                                    texts_.skip_readonly);
     app_.add_flag("--dry-run", texts_.dry_run);
     match_ = Add("--match", texts_.match);
-    Add("--relocate", texts_.relocate);
+    relocate_ = Add("--relocate", texts_.relocate);
+    relocate_gain_ = Add("--relocate-gain", texts_.relocate_gain);
     app_.add_flag("--full", texts_.full);
     threads_ = Add("--threads", texts_.threads);
     max_time_ = Add("--max-time", texts_.max_time);
@@ -135,7 +131,7 @@ class DedupeParser {
     const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
     std::vector<std::string> options(arguments.begin(), end_of_options);
     for (size_t i = 0; i < options.size(); ++i) {
-      RETURN_IF_ERROR(CheckValue(options[i], i + 1 == options.size()));
+      RETURN_IF_ERROR(CheckValue(options[i], i + 1 < options.size() ? &options[i + 1] : nullptr));
     }
     std::reverse(options.begin(), options.end());  // as CLI11 wants them
     try {
@@ -146,8 +142,11 @@ class DedupeParser {
     DedupeArguments parsed;
     for (std::string& path : app_.remaining()) {
       if (path.size() > 1 && path.front() == '-') {
+        const std::string near = NearestWord(path, OptionNames());
         return absl::InvalidArgumentError(
-            absl::StrCat("there is no option ", path, " (a path that begins so goes behind --)"));
+            absl::StrCat("there is no option ", path,
+                         near.empty() ? "" : absl::StrCat("; did you mean ", near, "?"),
+                         " (a path that begins so goes behind --)"));
       }
       parsed.paths.push_back(std::move(path));
     }
@@ -169,9 +168,16 @@ class DedupeParser {
     return app_.add_option(name, text)->take_last();
   }
 
+  std::vector<std::string> OptionNames() const {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app_.get_options()) names.push_back(option->get_name());
+    return names;
+  }
+
   // Whether a value stands where one belongs, in our words and stricter than CLI11: "--state= DIR"
-  // gets DIR there, and --dry-run=no is taken.
-  absl::Status CheckValue(const std::string& argument, bool is_last) const {
+  // gets DIR there, --dry-run=no is taken, and a forgotten value would swallow the option behind
+  // it: "--exclude --dry-run" would be no dry run. `next`: the argument behind, or nullptr.
+  absl::Status CheckValue(const std::string& argument, const std::string* next) const {
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const CLI::Option* option =
@@ -181,8 +187,14 @@ class DedupeParser {
     if (!takes_value && equals != std::string::npos) {
       return absl::InvalidArgumentError(absl::StrCat(name, " takes no value"));
     }
-    if (takes_value && (equals == std::string::npos ? is_last : equals + 1 == argument.size())) {
+    if (takes_value &&
+        (equals == std::string::npos ? next == nullptr : equals + 1 == argument.size())) {
       return absl::InvalidArgumentError(absl::StrCat(name, ": the value is missing"));
+    }
+    if (takes_value && equals == std::string::npos && next->size() > 1 && next->front() == '-') {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": the value is missing before ", *next,
+                                                     "; if that is the value, write ", name, "=",
+                                                     *next));
     }
     return absl::OkStatus();
   }
@@ -211,7 +223,7 @@ class DedupeParser {
     }
     parsed.state_directory = texts_.state;
     RETURN_IF_ERROR(CheckChoice("--match", texts_.match, {"extents", "all"}));
-    RETURN_IF_ERROR(CheckChoice("--relocate", texts_.relocate, {"never"}));
+    RETURN_IF_ERROR(CheckChoice("--relocate", texts_.relocate, {"tails", "all", "never"}));
     RETURN_IF_ERROR(CheckChoice("--progress", texts_.progress, {"auto", "plain", "json", "none"}));
     if (texts_.quiet && texts_.verbose) {
       return absl::InvalidArgumentError("--quiet and --verbose: one of them");
@@ -227,6 +239,20 @@ class DedupeParser {
     RETURN_IF_ERROR(ConvertSize(max_size_, texts_.max_size, parsed.max_file_bytes));
     if (skip_readonly_->count() > 0) parsed.skip_readonly_subvolumes = texts_.skip_readonly;
     if (match_->count() > 0) parsed.match_extents_only = texts_.match == "extents";
+    if (relocate_->count() > 0) {
+      parsed.relocate = texts_.relocate == "never" ? Relocate::kNever
+                        : texts_.relocate == "all" ? Relocate::kAll
+                                                   : Relocate::kTails;
+    }
+    if (relocate_gain_->count() > 0) {
+      double gain = 0;
+      if (!absl::SimpleAtod(texts_.relocate_gain, &gain) || !(gain > 0) || gain > kGainMax) {
+        return absl::InvalidArgumentError(absl::StrCat("--relocate-gain: '", texts_.relocate_gain,
+                                                       "' is no number above 0 and up to ",
+                                                       kGainMax));
+      }
+      parsed.relocate_gain_min = gain;
+    }
     if (max_time_->count() > 0) {
       ASSIGN_OR_RETURN(parsed.max_time, ParseTimeSpan(texts_.max_time), "--max-time");
     }
@@ -249,24 +275,19 @@ class DedupeParser {
   CLI::Option* max_size_ = nullptr;
   CLI::Option* skip_readonly_ = nullptr;
   CLI::Option* match_ = nullptr;
+  CLI::Option* relocate_ = nullptr;
+  CLI::Option* relocate_gain_ = nullptr;
   CLI::Option* threads_ = nullptr;
   CLI::Option* max_time_ = nullptr;
 };
 
 }  // namespace
 
-std::string ProgramHelp() { return kProgramHelp; }
-
 std::string DedupeHelp() { return kDedupeHelp; }
 
 std::string ProgramVersion() { return "onefold " ONEFOLD_VERSION "\n"; }
 
-bool WantsHelp(const std::vector<std::string>& arguments) {
-  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
-  return std::any_of(arguments.begin(), end_of_options, [](const std::string& argument) {
-    return argument == "--help" || argument == "-h";
-  });
-}
+std::string VersionNumber() { return ONEFOLD_VERSION; }
 
 absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments) {
   return DedupeParser().Parse(arguments);

@@ -11,15 +11,13 @@
 
 namespace onefold {
 
-// What `onefold --help` prints, and `onefold dedupe --help`.
-std::string ProgramHelp();
+// What `onefold dedupe --help` prints.
 std::string DedupeHelp();
 
 // "onefold 1.2.3\n"
 std::string ProgramVersion();
-
-// Whether `arguments` ask for help, wherever that stands.
-bool WantsHelp(const std::vector<std::string>& arguments);
+// "1.2.3"
+std::string VersionNumber();
 
 // `arguments`: what follows `onefold dedupe`. INVALID_ARGUMENT with what is wrong.
 absl::StatusOr<DedupeArguments> ParseDedupe(const std::vector<std::string>& arguments);

@@ -101,8 +101,6 @@ TEST(ParseDedupeTest, BehindTwoDashesEverythingIsAPath) {
   const DedupeArguments parsed = Parsed({"/srv", "--", "--dry-run", "-x", "--"});
   EXPECT_FALSE(parsed.dry_run);
   EXPECT_THAT(parsed.paths, ElementsAre("/srv", "--dry-run", "-x", "--"));
-  EXPECT_FALSE(WantsHelp({"--", "--help"}));
-  EXPECT_TRUE(WantsHelp({"/srv", "-h"}));
 }
 
 TEST(ParseDedupeTest, TheLastOfTwoCounts) {
@@ -137,7 +135,6 @@ TEST(HelpTest, HasEveryOptionAndTheExitCodes) {
         "--threads", "--max-time", "PATH", "Exit codes", "130"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
-  EXPECT_THAT(ProgramHelp(), HasSubstr("Exit codes"));
   EXPECT_THAT(ProgramVersion(), HasSubstr("onefold "));
 }
 

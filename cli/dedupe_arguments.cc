@@ -26,6 +26,11 @@ DedupeJob MakeJob(const DedupeArguments& arguments, const DedupeJob* stored,
     job.skip_readonly_subvolumes = *arguments.skip_readonly_subvolumes;
   }
   if (arguments.match_extents_only) job.match_extents_only = *arguments.match_extents_only;
+  if (arguments.relocate) {
+    job.relocate = *arguments.relocate;
+    job.relocate_gain_min = 0;
+  }
+  if (arguments.relocate_gain_min) job.relocate_gain_min = *arguments.relocate_gain_min;
   if (arguments.thread_count) job.thread_count = *arguments.thread_count;
   if (arguments.max_time) job.max_time = *arguments.max_time;
   return job;
@@ -45,6 +50,11 @@ std::string JobText(const DedupeJob& job) {
   }
   if (job.skip_readonly_subvolumes) parts.push_back("no read-only subvolumes");
   if (job.match_extents_only) parts.push_back("--match=extents");
+  if (job.relocate == Relocate::kNever) parts.push_back("--relocate=never");
+  if (job.relocate == Relocate::kAll) parts.push_back("--relocate=all");
+  if (job.relocate_gain_min > 0) {
+    parts.push_back(absl::StrCat("--relocate-gain=", job.relocate_gain_min));
+  }
   if (job.max_time > absl::ZeroDuration()) {
     parts.push_back(absl::StrCat("for ", DurationText(job.max_time), " at most"));
   }

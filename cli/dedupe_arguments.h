@@ -16,6 +16,9 @@ namespace onefold {
 
 enum class ProgressMode { kAuto, kPlain, kJson, kNone };
 
+// What is written anew so that more can be freed. Stored by number.
+enum class Relocate { kTails = 0, kAll = 1, kNever = 2 };
+
 // What a run works on and how: kept for a run without paths.
 struct DedupeJob {
   std::vector<std::string> paths;  // absolute
@@ -24,8 +27,10 @@ struct DedupeJob {
   int64_t max_file_bytes = 0;  // 0: no limit
   bool skip_readonly_subvolumes = false;
   bool match_extents_only = false;
-  int thread_count = 0;     // 0: chosen by the program
-  absl::Duration max_time;  // zero: no limit
+  Relocate relocate = Relocate::kTails;
+  double relocate_gain_min = 0;  // 0: that of the mode
+  int thread_count = 0;          // 0: chosen by the program
+  absl::Duration max_time;       // zero: no limit
 };
 
 // As typed; what is unset was not.
@@ -36,6 +41,8 @@ struct DedupeArguments {
   std::optional<int64_t> max_file_bytes;
   std::optional<bool> skip_readonly_subvolumes;
   std::optional<bool> match_extents_only;
+  std::optional<Relocate> relocate;
+  std::optional<double> relocate_gain_min;
   std::optional<int> thread_count;
   std::optional<absl::Duration> max_time;
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,20 +18,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/command_line.h"
+#include "cli/dedupe_arguments.h"
 #include "cli/json_output.h"
 #include "cli/local_coordinator.h"
+#include "cli/open_files.h"
 #include "cli/privileges.h"
 #include "cli/progress_printer.h"
 #include "cli/report_text.h"
-#include "cli/resolve_targets.h"
 #include "cli/run_store.h"
 #include "cli/run_summary.h"
 #include "cli/stopping.h"
 #include "common/escape.h"
 #include "common/status_macros.h"
+#include "worker/btrfs_errno.h"
 #include "worker/exclude.h"
 #include "worker/kernel_check.h"
 #include "worker/mounts.h"
+#include "worker/resolve_targets.h"
 #include "worker/volume_run.h"
 
 namespace onefold {
@@ -79,6 +84,7 @@ ProgressStyle StyleFor(const DedupeArguments& arguments) {
 
 // The word for a volume that could not be worked on.
 const char* ReasonFor(const absl::Status& status) {
+  if (IsTooManyOpenFiles(status)) return "too many open files";
   switch (status.code()) {
     case absl::StatusCode::kUnimplemented: return "unsupported filesystem";
     case absl::StatusCode::kPermissionDenied: return "permission";
@@ -88,6 +94,11 @@ const char* ReasonFor(const absl::Status& status) {
     case absl::StatusCode::kAborted: return "busy";
     default: return "failed";
   }
+}
+
+double RelocateGain(const DedupeJob& job) {
+  if (job.relocate_gain_min > 0) return job.relocate_gain_min;
+  return job.relocate == Relocate::kAll ? kRelocateAllGainMin : kRelocateGainMin;
 }
 
 // One run, from arguments to exit code. Used once.
@@ -140,6 +151,7 @@ class DedupeCommand {
     SystemPathSource source;
     TakeTargets(ResolveTargets(job_.paths, mounts, source, excludes_));
     if (targets_.empty()) return absl::OkStatus();
+    if (arguments_.exclude_patterns) WarnOfMisplacedExcludes(source);
 
     RETURN_IF_ERROR(OpenCoordinator());
     const absl::StatusOr<std::string> state = source.RealPath(state_directory_);
@@ -151,6 +163,7 @@ class DedupeCommand {
     Privileges privileges;
     RETURN_IF_ERROR(ReadPrivileges(privileges));
     RETURN_IF_ERROR(CheckPrivileges(privileges));
+    RETURN_IF_ERROR(CheckOpenFiles());
     Warn(PrivilegeWarning(privileges));
     Warn(KernelWarning(RunningKernel()));
     return absl::OkStatus();
@@ -181,9 +194,45 @@ class DedupeCommand {
     ASSIGN_OR_RETURN(const std::optional<DedupeJob> last, store_->LastJob());
     if (!last.has_value() || last->paths.empty()) return nothing();
     job_ = MakeJob(arguments_, &*last, "/");
-    if (arguments_.verbosity != Verbosity::kQuiet)
-      printer_.Say(absl::StrCat("onefold: as last time: ", JobText(job_), "\n"));
+    if (arguments_.verbosity != Verbosity::kQuiet) {
+      printer_.Say(absl::StrCat(JobIsAltered()
+                                    ? "onefold: the paths of last time, with other options: "
+                                    : "onefold: as last time: ",
+                                JobText(job_), "\n"));
+    }
     return absl::OkStatus();
+  }
+
+  // A pattern with a slash counts from the given paths, not from where it was typed; the shell's
+  // completion makes people type the latter.
+  void WarnOfMisplacedExcludes(PathSource& source) {
+    for (const std::string& pattern : *arguments_.exclude_patterns) {
+      if (pattern.empty() || pattern.front() == '/' || pattern.find('/') >= pattern.size() - 1 ||
+          pattern.find_first_of("*?[\\") != std::string::npos) {
+        continue;
+      }
+      const std::string here = AbsolutePath(pattern, WorkingDirectory());
+      if (!source.RealPath(here).ok()) continue;
+      bool is_there = false;
+      for (const std::string& path : job_.paths) {
+        is_there |= source.RealPath(AbsolutePath(pattern, path)).ok();
+      }
+      if (!is_there) {
+        Warn(
+            absl::StrCat("--exclude ", Escape(pattern),
+                         " counts from the given paths and names nothing there; for what lies here "
+                         "write --exclude ",
+                         Escape(here)));
+      }
+    }
+  }
+
+  // Whether an option of the remembered job was given anew.
+  bool JobIsAltered() const {
+    return arguments_.exclude_patterns || arguments_.min_file_bytes || arguments_.max_file_bytes ||
+           arguments_.skip_readonly_subvolumes || arguments_.match_extents_only ||
+           arguments_.relocate || arguments_.relocate_gain_min || arguments_.thread_count ||
+           arguments_.max_time;
   }
 
   absl::Status OpenCoordinator() {
@@ -205,6 +254,7 @@ class DedupeCommand {
     for (const std::string& warning : resolved.warnings) Warn(warning);
     summary_.excluded_paths = std::move(resolved.excluded_paths);
     summary_.report.foreign_mounts = resolved.foreign_mounts;
+    summary_.report.foreign_btrfs = std::move(resolved.foreign_btrfs);
   }
 
   // A filesystem all of whose paths have problems gets a report that says so.
@@ -231,6 +281,8 @@ class DedupeCommand {
         .full = arguments_.full,
         .match_inside = !job_.match_extents_only,
         .skip_readonly_subvolumes = job_.skip_readonly_subvolumes,
+        .relocate = job_.relocate != Relocate::kNever,
+        .relocate_gain_min = RelocateGain(job_),
         .min_file_bytes = job_.min_file_bytes,
         .max_file_bytes = job_.max_file_bytes,
         .thread_count = job_.thread_count,
@@ -246,6 +298,12 @@ class DedupeCommand {
           RunVolume(targets_[i], options, excludes_, *client, clock_, stop_, progress_, report);
       // Our own state directory is nobody's pattern.
       for (const std::string& own : OwnExcludes()) report.excluded_bytes.erase(own);
+      // A run that looked at everything knows of a pattern that it held nothing back.
+      if (!report.incremental && status.ok()) {
+        for (size_t k = 0; k < job_.exclude_patterns.size(); ++k) {
+          report.excluded_bytes.try_emplace(excludes_.text(k), 0);
+        }
+      }
       if (!status.ok()) {
         ++failed_count_;
         AddProblem(report, {.reason = ReasonFor(status),
@@ -398,13 +456,8 @@ class DedupeCommand {
   bool abandoned_ = false;  // the compactor is still at work
 };
 
-}  // namespace
-
-int RunDedupe(const DedupeArguments& arguments, Clock& clock, StopSignal& stop) {
-  return DedupeCommand(arguments, clock, stop).Run();
-}
-
-int RefuseDedupe(const std::string& message, bool json, Clock& clock) {
+// Prints why a run is not even begun.
+int RefuseArguments(const std::string& message, bool json, Clock& clock) {
   RunSummary summary;
   summary.report.run_id = NewRunId(clock.Now());
   summary.report.started_at = clock.Now();
@@ -415,5 +468,26 @@ int RefuseDedupe(const std::string& message, bool json, Clock& clock) {
            absl::StrCat("onefold: ", EscapeText(message), "\nTry: onefold dedupe --help\n"));
   return kExitRefused;
 }
+
+int RunDedupe(const Arguments& arguments) {
+  if (arguments == Arguments{"--version"}) return PrintText(ProgramVersion());
+  const absl::StatusOr<DedupeArguments> parsed = ParseDedupe(arguments);
+  if (!parsed.ok()) {
+    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    return RefuseArguments(std::string(parsed.status().message()), json, SystemClock());
+  }
+  // Outlives everything: a signal may come at any time.
+  static StopSignal* const stop = new StopSignal;
+  InstallSignalHandlers(*stop);
+  return DedupeCommand(*parsed, SystemClock(), *stop).Run();
+}
+
+}  // namespace
+
+const Command kDedupeCommand = {.name = "dedupe",
+                                .parameters = "PATH…",
+                                .summary = "find and fold what is below the paths",
+                                .help = DedupeHelp,
+                                .run = RunDedupe};
 
 }  // namespace onefold

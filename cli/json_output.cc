@@ -52,6 +52,7 @@ void AddCounters(Json& object, const RunCounters& counters) {
   object["bytes_freed"] = OrNull(counters.bytes_freed);
   object["bytes_freeable"] = OrNull(counters.bytes_freeable);
   object["bytes_written"] = OrNull(counters.bytes_written);
+  object["bytes_relocatable"] = OrNull(counters.bytes_relocatable);
   object["bytes_pinned"] = OrNull(counters.bytes_pinned);
   object["pinned_by"] = Map(counters.pinned_by);
   object["metadata_bytes_grown"] = OrNull(counters.metadata_bytes_grown);
@@ -100,6 +101,8 @@ Json Volume(const VolumeReport& volume) {
     entry["bytes"] = example.bytes;
     json["examples"].push_back(std::move(entry));
   }
+  json["size_excluded_bytes"] = volume.size_excluded_bytes;
+  json["undecided_bytes"] = OrNull(volume.undecided_bytes);
   json["stopped_because"] = Json();
   if (!volume.stopped_because.empty()) AddRawText(json, "stopped_because", volume.stopped_because);
   json["problems"] = Problems(volume.problems);
@@ -136,6 +139,12 @@ std::string RunJson(const RunSummary& summary) {
   json["problems"] = Problems(report.problems);
   json["problems_total"] = ProblemCount(report);
   json["foreign_mounts"] = report.foreign_mounts;
+  json["foreign_btrfs"] = Json::array();
+  for (const std::string& point : report.foreign_btrfs) {
+    Json entry;
+    AddRawText(entry, "mount", point);
+    json["foreign_btrfs"].push_back(std::move(entry));
+  }
   json["warnings"] = Json::array();
   for (const std::string& warning : summary.warnings) {
     json["warnings"].push_back(ReplaceNonUtf8(warning));

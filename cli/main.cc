@@ -1,78 +1,58 @@
-// The `onefold` program: finds the command and hands it its arguments.
+// The `onefold` program: lists its commands, and makes the process fit for them.
 
 #include <absl/synchronization/mutex.h>
 #include <fcntl.h>
+#include <grpc/support/log.h>
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <string>
-#include <vector>
 
+#include "cli/command.h"
 #include "cli/command_line.h"
+#include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/fleet/fleet_command.h"
+#include "cli/health_command.h"
+#include "cli/open_files.h"
 #include "cli/run_summary.h"
-#include "cli/stopping.h"
-#include "common/clock.h"
-#include "common/escape.h"
-#include "common/stop.h"
+#include "cli/standalone_command.h"
+#include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
 
-using Arguments = std::vector<std::string>;
+std::string VersionHelp() { return "Usage:  onefold version\n\nPrints the program's version.\n"; }
 
-int Print(const std::string& text) {
-  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  return printed ? kExitDone : kExitRefused;
-}
+int RunVersion(const Arguments&) { return PrintText(ProgramVersion()); }
 
-int Version(const Arguments&) { return Print(ProgramVersion()); }
+constexpr Command kVersionCommand = {
+    .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
-int Dedupe(const Arguments& arguments) {
-  if (arguments == Arguments{"--version"}) return Version({});
-  if (WantsHelp(arguments)) return Print(DedupeHelp());
-  const absl::StatusOr<DedupeArguments> parsed = ParseDedupe(arguments);
-  if (!parsed.ok()) {
-    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-    return RefuseDedupe(std::string(parsed.status().message()), json, SystemClock());
-  }
-  // Outlives everything: a signal may come at any time.
-  static StopSignal* const stop = new StopSignal;
-  InstallSignalHandlers(*stop);
-  return RunDedupe(*parsed, SystemClock(), *stop);
-}
-
-int Help(const Arguments& arguments) {
-  const bool of_dedupe = !arguments.empty() && arguments[0] == "dedupe";
-  return Print(of_dedupe ? DedupeHelp() : ProgramHelp());
-}
-
-struct Command {
-  const char* name;
-  int (*run)(const Arguments&);
+constexpr const Command* kCommands[] = {
+    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
+    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
 };
-constexpr Command kCommands[] = {
-    {"dedupe", &Dedupe}, {"help", &Help},       {"--help", &Help},
-    {"-h", &Help},       {"version", &Version}, {"--version", &Version},
-};
+
+constexpr CommandGroup kProgram = {
+    .name = "onefold",
+    .introduction =
+        R"(onefold frees space on btrfs: it finds data that lies on disk more than once and lets the
+kernel fold it into one copy. Files, their times and their snapshots stay as they are.
+)",
+    .commands = kCommands,
+    .command_count = std::size(kCommands),
+    .closing =
+        R"(Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
+)"};
 
 int Main(const Arguments& arguments) {
-  if (arguments.empty()) {
-    std::fputs(ProgramHelp().c_str(), stderr);
-    return kExitRefused;
-  }
-  for (const Command& command : kCommands) {
-    if (arguments[0] == command.name) {
-      return command.run(Arguments(arguments.begin() + 1, arguments.end()));
-    }
-  }
-  std::fprintf(stderr, "onefold: there is no command '%s'\nTry: onefold --help\n",
-               Escape(arguments[0]).c_str());
-  return kExitRefused;
+  if (!arguments.empty() && arguments[0] == "--version") return RunVersion({});
+  return RunCommandOf(kProgram, arguments);
 }
 
 // A closed descriptor would be given to the next file that is opened, and what is printed would end
@@ -81,6 +61,12 @@ void HoldStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDONLY);
   }
+}
+
+// gRPC would print lines of its own between ours, in no format of a log, and whoever can reach the
+// port could make it do so for ever. GRPC_VERBOSITY, which gRPC obeys, brings them back.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
 // Libraries throw where memory or threads run out; nobody wants a core dump for that.
@@ -96,7 +82,9 @@ void HoldStandardDescriptors() {
 
 int main(int argc, char** argv) {
   onefold::HoldStandardDescriptors();
+  onefold::RaiseOpenFiles();
   std::set_terminate(onefold::EndWithoutResources);
+  onefold::SilenceGrpc();
   // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.

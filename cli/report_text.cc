@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/quantity.h"
 #include "common/escape.h"
@@ -26,7 +27,8 @@ constexpr Phrase kHolders[] = {
     {"snapshot", "a snapshot or subvolume outside the given paths still uses them"},
     {"outside_files", "files outside the given paths still use them"},
     {"unmatched_blocks", "a part of them exists only once"},
-    {"tail", "the last, partly filled block of a file cannot be shared here"},
+    {"tail",
+     "the last, partly filled block of a file has no copy, and writing it anew would not pay"},
     {"metadata", "sharing them would take more metadata than it frees"},
     {"excluded", "excluded files, or files outside the size limits, still use them"},
     {"immutable", "immutable or append-only files use them (lsattr shows an i or a)"},
@@ -89,7 +91,7 @@ std::string Headline(const RunSummary& summary) {
   if (report.dry_run) {
     const std::string amount =
         totals.bytes_freeable.has_value()
-            ? absl::StrCat("a run would free at most ", BytesText(*totals.bytes_freeable))
+            ? absl::StrCat("a run would free about ", BytesText(*totals.bytes_freeable))
             : "what a run would free is not known";
     const char* until = report.outcome == RunOutcome::kInterrupted ? " (interrupted)"
                         : report.outcome == RunOutcome::kTimeLimit ? " (time limit reached)"
@@ -136,7 +138,9 @@ void AddSkipped(std::string& out, const RunCounters& counters) {
   }
 }
 
-void AddExamples(std::string& out, const std::vector<Example>& examples) {
+void AddExamples(std::string& out, std::vector<Example> examples) {
+  std::stable_sort(examples.begin(), examples.end(),
+                   [](const Example& a, const Example& b) { return a.bytes > b.bytes; });
   const size_t shown = std::min(examples.size(), kExamplesShownMax);
   for (size_t i = 0; i < shown; ++i) {
     AddRow(out, i == 0 ? "for example" : "",
@@ -151,17 +155,36 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
   absl::StrAppend(&out, Escape(volume.mount), "\n");
   if (verbose) AddRow(out, "filesystem", volume.uuid);
   if (dry_run) {
-    AddRow(out, "would free", absl::StrCat("at most ", BytesOrUnknown(counters.bytes_freeable)));
+    AddRow(out, "would free", absl::StrCat("about ", BytesOrUnknown(counters.bytes_freeable)));
   } else {
     AddRow(out, "freed", absl::StrCat(BytesOrUnknown(counters.bytes_freed), " on disk"));
     AddRow(out, "shared", absl::StrCat(BytesOrUnknown(counters.bytes_shared), " of files"));
   }
   if (dry_run || verbose) AddExamples(out, volume.examples);
+  if (counters.bytes_written.value_or(0) > 0) {
+    AddRow(out, "written",
+           absl::StrCat(BytesText(*counters.bytes_written),
+                        " anew: blocks without a copy that held the rest of their "
+                        "extents (already taken off what is freed)"));
+  }
   AddPinned(out, counters);
+  if (counters.bytes_relocatable.value_or(0) > 0) {
+    AddRow(out, "relocation",
+           absl::StrCat("would free ", BytesText(*counters.bytes_relocatable),
+                        " more by writing blocks without a copy anew (--relocate=tails)"));
+  }
   AddSkipped(out, counters);
   for (const auto& [pattern, bytes] : volume.excluded_bytes) {
-    if (bytes == 0 && !verbose) continue;
     AddRow(out, "excluded", absl::StrCat(BytesText(bytes), " of candidates by ", Escape(pattern)));
+  }
+  if (volume.size_excluded_bytes > 0) {
+    AddRow(out, "excluded",
+           absl::StrCat(BytesText(volume.size_excluded_bytes),
+                        " of candidates by --min-size or --max-size"));
+  }
+  if (volume.undecided_bytes.value_or(0) > 0) {
+    AddRow(out, "left",
+           absl::StrCat("about ", BytesText(*volume.undecided_bytes), " of candidates to look at"));
   }
   if (counters.extents_scanned.has_value()) {
     AddRow(out, "scanned",
@@ -198,7 +221,7 @@ std::string QuietLine(const RunSummary& summary) {
   const RunCounters totals = Totals(summary.report);
   std::string line = absl::StrCat("onefold: ", OutcomeName(summary.report.outcome), ", ");
   if (summary.report.dry_run) {
-    absl::StrAppend(&line, "would free at most ", BytesOrUnknown(totals.bytes_freeable));
+    absl::StrAppend(&line, "would free about ", BytesOrUnknown(totals.bytes_freeable));
   } else {
     absl::StrAppend(&line, "freed ", BytesOrUnknown(totals.bytes_freed));
   }
@@ -229,6 +252,14 @@ std::string SummaryText(const RunSummary& summary, Verbosity verbosity) {
     absl::StrAppend(&out, "Left alone: ", CountText(report.foreign_mounts),
                     report.foreign_mounts == 1 ? " other filesystem" : " other filesystems",
                     " mounted below the given paths.\n");
+    if (!report.foreign_btrfs.empty()) {
+      absl::StrAppend(
+          &out, "Of these, on btrfs (give them as paths, too, if they shall be deduped): ",
+          absl::StrJoin(
+              report.foreign_btrfs, " ",
+              [](std::string* to, const std::string& point) { to->append(Escape(point)); }),
+          "\n");
+    }
   }
   if (report.dry_run) {
     out +=

@@ -53,6 +53,10 @@ absl::StatusOr<std::optional<DedupeJob>> RunStore::LastJob() {
   job.max_file_bytes = stored->max_file_bytes();
   job.skip_readonly_subvolumes = stored->skip_readonly_subvolumes();
   job.match_extents_only = stored->match_extents_only();
+  if (stored->relocate() >= 0 && stored->relocate() <= static_cast<int>(Relocate::kNever)) {
+    job.relocate = static_cast<Relocate>(stored->relocate());
+  }
+  job.relocate_gain_min = stored->relocate_gain_min();
   job.thread_count = stored->thread_count();
   job.max_time = absl::Milliseconds(stored->max_time_millis());
   return std::optional<DedupeJob>(std::move(job));
@@ -89,6 +93,8 @@ absl::Status RunStore::StoreJob(const DedupeJob& job) {
   stored.set_max_file_bytes(job.max_file_bytes);
   stored.set_skip_readonly_subvolumes(job.skip_readonly_subvolumes);
   stored.set_match_extents_only(job.match_extents_only);
+  stored.set_relocate(static_cast<int>(job.relocate));
+  stored.set_relocate_gain_min(job.relocate_gain_min);
   stored.set_thread_count(job.thread_count);
   stored.set_max_time_millis(absl::ToInt64Milliseconds(job.max_time));
   const std::string bytes = stored.SerializeAsString();

@@ -8,10 +8,12 @@ namespace {
 using Figure = std::optional<int64_t> RunCounters::*;
 
 constexpr Figure kFigures[] = {
-    &RunCounters::extents_total,        &RunCounters::extents_scanned, &RunCounters::bytes_scanned,
-    &RunCounters::file_bytes_read,      &RunCounters::dedupe_requests, &RunCounters::bytes_shared,
-    &RunCounters::bytes_freed,          &RunCounters::bytes_written,   &RunCounters::bytes_pinned,
-    &RunCounters::metadata_bytes_grown, &RunCounters::bytes_freeable,
+    &RunCounters::extents_total,   &RunCounters::extents_scanned,
+    &RunCounters::bytes_scanned,   &RunCounters::file_bytes_read,
+    &RunCounters::dedupe_requests, &RunCounters::bytes_shared,
+    &RunCounters::bytes_freed,     &RunCounters::bytes_written,
+    &RunCounters::bytes_pinned,    &RunCounters::metadata_bytes_grown,
+    &RunCounters::bytes_freeable,  &RunCounters::bytes_relocatable,
 };
 
 }  // namespace
@@ -31,9 +33,9 @@ RunCounters Totals(const RunReport& report) {
   RunCounters totals;
   for (const Figure figure : kFigures) {
     // Of no volume, what was done is nothing, and what there is is not known.
-    const bool of_work = figure != &RunCounters::extents_total &&
-                         figure != &RunCounters::bytes_freeable &&
-                         figure != &RunCounters::bytes_pinned;
+    const bool of_work =
+        figure != &RunCounters::extents_total && figure != &RunCounters::bytes_freeable &&
+        figure != &RunCounters::bytes_relocatable && figure != &RunCounters::bytes_pinned;
     totals.*figure = of_work || !report.volumes.empty() ? std::optional<int64_t>(0) : std::nullopt;
     for (const VolumeReport& volume : report.volumes) {
       const std::optional<int64_t> part = volume.counters.*figure;

@@ -25,7 +25,7 @@ if(ONEFOLD_FAST_TOOLS)
     # Clones of the same sources in different folders share what was compiled; what the sloppiness
     # allows is what precompiled headers need.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-        CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
         ${ONEFOLD_CCACHE})
   endif()
   if(ONEFOLD_MOLD)

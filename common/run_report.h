@@ -40,18 +40,19 @@ struct Example {
 
 // Counters of one volume, or the sum over volumes.
 struct RunCounters {
-  std::optional<int64_t> extents_total;      // in the index after the run
-  std::optional<int64_t> extents_scanned;    // fingerprinted in this run
-  std::optional<int64_t> bytes_scanned;      // on-disk bytes of those
-  std::optional<int64_t> file_bytes_read;    // file data the program read
-  std::optional<int64_t> dedupe_requests;    // (source, destination) pairs given to the kernel
-  std::optional<int64_t> bytes_shared;       // file bytes of references that were moved
-  std::optional<int64_t> bytes_freed;        // on-disk bytes of dropped extents that are gone
-  std::optional<int64_t> bytes_written;      // by relocation
-  std::optional<int64_t> bytes_pinned;       // on-disk bytes of extents left alone
-  std::map<std::string, int64_t> pinned_by;  // holder → bytes
+  std::optional<int64_t> extents_total;         // in the index after the run
+  std::optional<int64_t> extents_scanned;       // fingerprinted in this run
+  std::optional<int64_t> bytes_scanned;         // on-disk bytes of those
+  std::optional<int64_t> file_bytes_read;       // file data the program read
+  std::optional<int64_t> dedupe_requests;       // (source, destination) pairs given to the kernel
+  std::optional<int64_t> bytes_shared;          // file bytes of references that were moved
+  std::optional<int64_t> bytes_freed;           // on-disk bytes of dropped extents that are gone
+  std::optional<int64_t> bytes_written;         // by relocation
+  std::optional<int64_t> bytes_relocatable;     // what more relocation would have freed
+  std::optional<int64_t> bytes_pinned;          // on-disk bytes of extents left alone
+  std::map<std::string, int64_t> pinned_by;     // holder → bytes
   std::optional<int64_t> metadata_bytes_grown;  // on disk, copies of the profile counted
-  std::map<std::string, int64_t> skipped;  // reason → extents
+  std::map<std::string, int64_t> skipped;       // reason → extents
   // Dry runs: on-disk bytes a real run would free at most.
   std::optional<int64_t> bytes_freeable;
 };
@@ -70,12 +71,17 @@ struct VolumeReport {
   std::string stopped_because;
   // --exclude pattern as typed → on-disk bytes of candidates it held back.
   std::map<std::string, int64_t> excluded_bytes;
+  // The same for --min-size and --max-size.
+  int64_t size_excluded_bytes = 0;
+  // On-disk bytes of candidates that a run which was stopped has not decided on, about.
+  std::optional<int64_t> undecided_bytes;
   double scan_seconds = 0;
   double plan_seconds = 0;
   double execute_seconds = 0;
 };
 
 inline constexpr size_t kProblemsListedMax = 100;
+inline constexpr size_t kForeignMountsListedMax = 20;
 
 // Counts `problem`, lists it if there is room.
 inline void AddProblem(VolumeReport& report, Problem problem) {
@@ -94,6 +100,8 @@ struct RunReport {
   std::vector<Problem> problems;
   // Mounts of other filesystems below the given paths, left alone.
   int64_t foreign_mounts = 0;
+  // Mount points of those that are btrfs, the first kForeignMountsListedMax, raw bytes.
+  std::vector<std::string> foreign_btrfs;
 };
 
 }  // namespace onefold

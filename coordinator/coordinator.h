@@ -17,6 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "coordinator/fleet/fleet.h"
+#include "coordinator/ordered_store.h"
+#include "coordinator/volume_rules.h"
 
 namespace grpc {
 class Service;
@@ -32,10 +35,14 @@ class Coordinator {
  public:
   struct Options {
     std::string state_directory;  // created with mode 0700 if absent (parents too)
+    VolumeRules rules = {};
     // What caches, runs of fingerprints under way and plans may take, about; at least
     // kHostMemoryBytes. The process needs some 50 MiB beside it. From kFleetMemoryBytes on the
     // index is laid out for many volumes that are scanned at a time.
     int64_t memory_bytes = kHostMemoryBytes;
+    // The index takes nothing in while less is free on its disk, state while an eighth of it is; 0:
+    // until it is full.
+    int64_t free_bytes_min = 0;
   };
 
   // Opens or creates the state directory. `clock` must outlive the coordinator.
@@ -66,6 +73,20 @@ class Coordinator {
   virtual absl::Status PutRecord(const std::string& name, const std::string& bytes) = 0;
   // Names with the given prefix, ascending.
   virtual absl::StatusOr<std::vector<std::string>> ListRecords(const std::string& prefix) = 0;
+
+  // The database `state`, for parts that keep rows of their own there. Lives as long as the
+  // coordinator.
+  virtual index::OrderedStore& state() = 0;
+
+  // Makes `directory`, which must be absent and on the filesystem of the state directory, a copy of
+  // `state` as it is now, ready to be opened. Costs next to no space.
+  virtual absl::Status CheckpointState(const std::string& directory) = 0;
+
+  // Makes this the coordinator of a fleet: hosts report to the service, leases go only to those
+  // that have a run, and each may speak only of its own volumes. Call at most once, before the
+  // service is reachable; Fleet::Tick is the caller's to call. The fleet lives as long as the
+  // coordinator. `options.waiting_bytes` is filled in. DATA_LOSS as Fleet::Open.
+  virtual absl::StatusOr<Fleet*> OpenFleet(Fleet::Options options) = 0;
 
   // Bytes that deleted rows still occupy are given back (compaction). Blocks.
   virtual absl::Status Compact() = 0;

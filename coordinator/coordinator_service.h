@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/fleet/fleet.h"
 #include "coordinator/lease_office.h"
 #include "coordinator/ordered_store.h"
 #include "coordinator/plan_memory.h"
 #include "coordinator/scan_writer.h"
 #include "coordinator/volume_book.h"
+#include "coordinator/volume_rules.h"
 #include "onefold/v1/coordinator_service.grpc.pb.h"
 
 namespace onefold::index {
@@ -29,14 +32,21 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   };
 
   // All must outlive the service. `index` is the store of `volumes`.
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases)
-      : CoordinatorService(index, volumes, leases, Memory()) {}
-  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases, Memory memory)
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules = {})
+      : CoordinatorService(index, volumes, leases, std::move(rules), Memory()) {}
+  CoordinatorService(OrderedStore& index, VolumeBook& volumes, LeaseOffice& leases,
+                     VolumeRules rules, Memory memory)
       : index_(index),
         volumes_(volumes),
         leases_(leases),
+        rules_(std::move(rules)),
         scans_(index, memory.rows_per_run),
         plan_memory_(memory.plan_candidates) {}
+
+  // From now on hosts of `fleet` are served, each for its own volumes and runs only. Before that,
+  // and without it, whoever can call is. Call before the service is reachable.
+  void ServeFleet(Fleet& fleet) { fleet_ = &fleet; }
 
   grpc::Status GetAssignment(grpc::ServerContext* context, const v1::GetAssignmentRequest* request,
                              v1::GetAssignmentResponse* response) override;
@@ -74,30 +84,42 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   };
 
   // ABORTED: stale lease. FAILED_PRECONDITION: wrong incarnation.
-  absl::StatusOr<Admission> Admit(const v1::Lease& lease, uint64_t incarnation);
+  // PERMISSION_DENIED: the volume is another host's.
+  absl::StatusOr<Admission> Admit(const grpc::ServerContext& context, const v1::Lease& lease,
+                                  uint64_t incarnation);
   // The same under any lease.
-  absl::StatusOr<Admission> AdmitFacts(const v1::Lease& lease, uint64_t incarnation);
+  absl::StatusOr<Admission> AdmitFacts(const grpc::ServerContext& context, const v1::Lease& lease,
+                                       uint64_t incarnation);
   // For the further messages of a stream. ABORTED: the lease was lost meanwhile.
   absl::Status Renew(const Admission& admission);
 
+  // The host part of Sync.
+  absl::Status SyncHost(const v1::SyncRequest& request, v1::SyncResponse& response);
   absl::Status SyncVolume(const std::string& worker, const v1::VolumeState& state,
                           v1::VolumeOrder& order);
-  absl::Status UploadScan(const v1::BeginUpload& begin, UploadStream& stream);
-  absl::Status UploadSweep(const v1::BeginUpload& begin, UploadStream& stream);
-  absl::Status StreamPlan(const v1::FetchPlanRequest& request,
+  // The caller may speak of the volume. PERMISSION_DENIED.
+  absl::Status CheckSpeaksOf(const grpc::ServerContext& context, const VolumeUuid& volume) const;
+  absl::Status UploadScan(const grpc::ServerContext& context, const v1::BeginUpload& begin,
+                          UploadStream& stream);
+  absl::Status UploadSweep(const grpc::ServerContext& context, const v1::BeginUpload& begin,
+                           UploadStream& stream);
+  absl::Status StreamPlan(const grpc::ServerContext& context, const v1::FetchPlanRequest& request,
                           grpc::ServerWriter<v1::FetchPlanResponse>& writer);
-  absl::Status StreamHits(HitStream& stream);
-  absl::Status StreamResults(ResultStream& stream);
-  absl::Status StreamHeads(const v1::GetHeadsRequest& request,
+  absl::Status StreamHits(const grpc::ServerContext& context, HitStream& stream);
+  absl::Status StreamResults(const grpc::ServerContext& context, ResultStream& stream);
+  absl::Status StreamHeads(const grpc::ServerContext& context, const v1::GetHeadsRequest& request,
                            grpc::ServerWriter<v1::GetHeadsResponse>& writer);
-  absl::Status StreamIncomplete(const v1::ListIncompleteExtentsRequest& request,
+  absl::Status StreamIncomplete(const grpc::ServerContext& context,
+                                const v1::ListIncompleteExtentsRequest& request,
                                 grpc::ServerWriter<v1::ListIncompleteExtentsResponse>& writer);
 
   OrderedStore& index_;
   VolumeBook& volumes_;
   LeaseOffice& leases_;
+  const VolumeRules rules_;
   ScanWriter scans_;
   PlanMemory plan_memory_;
+  Fleet* fleet_ = nullptr;  // not owned; null without a fleet
 };
 
 }  // namespace onefold::index

@@ -126,5 +126,61 @@ TEST_F(CoordinatorTest, DamagedStateIsRefusedWithWhatToDo) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("move"));
 }
 
+// A database without its log opens as an older one: the next run would silently do what an earlier
+// run was asked for.
+class CoordinatorLostLogTest : public CoordinatorTest,
+                               public ::testing::WithParamInterface<void (*)(const std::string&)> {
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, CoordinatorLostLogTest,
+    ::testing::Values([](const std::string& log) { std::filesystem::remove(log); },
+                      [](const std::string& log) { std::filesystem::resize_file(log, 0); },
+                      [](const std::string& log) {
+                        std::ofstream(log) << std::string(300, '\xa5');
+                      },
+                      [](const std::string& log) {  // the last record
+                        std::filesystem::resize_file(log, std::filesystem::file_size(log) - 10);
+                      }));
+
+TEST_P(CoordinatorLostLogTest, IsRefusedAndNothingIsChanged) {
+  for (const char* roots : {"early", "late"}) {
+    const auto coordinator = Open();
+    ASSERT_THAT(coordinator, IsOk());
+    EXPECT_THAT((*coordinator)->PutRecord("roots", roots), IsOk());
+  }
+  std::vector<std::string> logs;
+  for (const auto& entry : std::filesystem::directory_iterator(path() + "/state")) {
+    if (entry.path().extension() == ".log") logs.push_back(entry.path());
+  }
+  ASSERT_EQ(logs.size(), 1u) << "each of several could get lost unnoticed";
+  GetParam()(logs[0]);
+  const auto before = Listing();
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = Open();
+    EXPECT_THAT(refused, HasCode(absl::StatusCode::kDataLoss));
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("move"));
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(".log"));
+  }
+  EXPECT_EQ(Listing(), before);
+}
+
+// A copy of a running one has no note of its own, and begins one.
+TEST_F(CoordinatorTest, CheckpointOpensAndIsWatchedFromThenOn) {
+  const std::string copy = directory_.path() + "/deep/copy";
+  {
+    const auto coordinator = Open();
+    ASSERT_THAT(coordinator, IsOk());
+    EXPECT_THAT((*coordinator)->PutRecord("roots", "r"), IsOk());
+    std::filesystem::create_directory(copy);
+    ASSERT_THAT((*coordinator)->CheckpointState(copy + "/state"), IsOk());
+  }
+  EXPECT_FALSE(std::filesystem::exists(copy + "/state/ONEFOLD_SEQUENCE"));
+  const auto coordinator = Coordinator::Open({.state_directory = copy}, clock_);
+  ASSERT_THAT(coordinator, IsOk());
+  EXPECT_THAT((*coordinator)->GetRecord("roots"), IsOkAndHolds(std::optional<std::string>("r")));
+  EXPECT_TRUE(std::filesystem::exists(copy + "/state/ONEFOLD_SEQUENCE"));
+}
+
 }  // namespace
 }  // namespace onefold

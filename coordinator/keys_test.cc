@@ -32,6 +32,12 @@ TEST(KeysTest, BytesAreFrozen) {
   EXPECT_EQ(Hex(VolumeKey(kUuid)), "56a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
   EXPECT_EQ(Hex(LeaseKey(kUuid)), "4ca0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
   EXPECT_EQ(Hex(RecordKey("run")), "5272756e");
+  EXPECT_EQ(Hex(FleetHostKey("h1")), "46486831");
+  EXPECT_EQ(Hex(FleetClaimKey(kUuid)), "4643a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
+  EXPECT_EQ(Hex(FleetPolicyKey("p")), "465070");
+  EXPECT_EQ(Hex(FleetDueKey("p", kUuid)), "46447000a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
+  EXPECT_EQ(Hex(FleetRunKey(0x0102)), "46520000000000000102");
+  EXPECT_EQ(Hex(std::string(kFleetTotalsKey)), "4654");
 }
 
 TEST(KeysTest, KeysComeBack) {
@@ -47,6 +53,9 @@ TEST(KeysTest, KeysComeBack) {
               IsOkAndHolds(9u));
   EXPECT_THAT(ParseVolumeKey(VolumeKey(kUuid)), IsOkAndHolds(kUuid));
   EXPECT_EQ(ParseLeaseKey(LeaseKey(kUuid)), kUuid);
+  EXPECT_EQ(ParseFleetDueKey(FleetDueKey("nightly", kUuid))->policy, "nightly");
+  EXPECT_EQ(ParseFleetDueKey(FleetDueKey("nightly", kUuid))->volume, kUuid);
+  EXPECT_EQ(ParseFleetRunKey(FleetRunKey(77)), 77);
 }
 
 // Plans and sweeps walk keys and take their order for that of the numbers.
@@ -85,6 +94,9 @@ TEST(KeysTest, CutAndForeignKeysAreRefused) {
   EXPECT_THAT(ParseAddressKey(Kind::kWaiting, extent), lost);
   EXPECT_THAT(ParseVolumeKey("V"), lost);
   EXPECT_EQ(ParseLeaseKey("L"), std::nullopt);
+  EXPECT_EQ(ParseFleetDueKey("FDx"), std::nullopt);
+  EXPECT_EQ(ParseFleetDueKey(FleetDueKey("x", kUuid) + "y"), std::nullopt);
+  EXPECT_EQ(ParseFleetRunKey("FR1"), std::nullopt);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,9 +28,11 @@
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
+#include "coordinator/disk_space.h"
 #include "coordinator/keys.h"
 #include "coordinator/rocks_ingest.h"
 #include "coordinator/rocks_status.h"
+#include "coordinator/sequence_note.h"
 
 namespace onefold::index {
 namespace {
@@ -96,7 +100,9 @@ rocksdb::Options StoreOptions(const RocksBudget& budget) {
   options.wal_recovery_mode = budget.strict_log
                                   ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
                                   : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.avoid_flush_during_recovery = true;  // or each start would leave a small table
+  // A flush would leave a small table at each start. Where no write may get lost, it leaves no log
+  // but the one that is written: whether that is whole can be told.
+  options.avoid_flush_during_recovery = !budget.strict_log;
   options.writable_file_max_buffer_size = 256 << 10;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 32 << 20;
@@ -176,14 +182,17 @@ std::string EndOfPrefix(absl::string_view prefix) {
   return end;
 }
 
-class RocksStore final : public OrderedStore {
+class RocksStore final : public RocksBackedStore {
  public:
-  RocksStore(std::string directory, rocksdb::Options options, bool large,
+  RocksStore(std::string directory, rocksdb::Options options, const RocksBudget& budget,
              std::unique_ptr<rocksdb::DB> db)
       : directory_(std::move(directory)),
         options_(std::move(options)),
-        large_(large),
+        large_(budget.large),
+        free_bytes_min_(budget.free_bytes_min),
         db_(std::move(db)) {
+    if (budget.strict_log) sequence_note_.emplace(directory_);
+    NoteSequence();
     if (large_) quiet_watch_ = std::thread([this] { WatchForQuiet(); });
   }
 
@@ -226,12 +235,20 @@ class RocksStore final : public OrderedStore {
 
   absl::Status Write(const RowBatch& batch) override {
     if (batch.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckFreeSpace(directory_, free_bytes_min_));
     if (write_failed_.exchange(false)) {
       // After a full disk RocksDB refuses all writes until it has recovered, by itself or told so.
       // The write below says whether it has.
       db_->Resume().PermitUncheckedError();
     }
     return Noted(batch.size() >= kIngestRowsMin ? Ingest(batch) : Log(batch));
+  }
+
+  absl::Status Checkpoint(const std::string& directory) override {
+    rocksdb::Checkpoint* made = nullptr;
+    const rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    return Checked(status.ok() ? checkpoint->CreateCheckpoint(directory) : status);
   }
 
   absl::Status DropRange(absl::string_view begin, absl::string_view end) override {
@@ -241,7 +258,7 @@ class RocksStore final : public OrderedStore {
                                                         &first, &last, /*include_end=*/false)));
     rocksdb::WriteOptions options;
     options.sync = true;
-    return Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last));
+    return Noted(Checked(db_->DeleteRange(options, db_->DefaultColumnFamily(), first, last)));
   }
 
   absl::Status Compact() override {
@@ -259,9 +276,18 @@ class RocksStore final : public OrderedStore {
     return result;
   }
 
+  // What became of a write.
   absl::Status Noted(absl::Status status) {
-    if (!status.ok()) write_failed_ = true;
+    if (status.ok()) {
+      NoteSequence();
+    } else {
+      write_failed_ = true;
+    }
     return status;
+  }
+
+  void NoteSequence() {
+    if (sequence_note_) sequence_note_->Raise(db_->GetLatestSequenceNumber());
   }
 
   void MarkDamaged() const { std::ofstream(directory_ + "/" + kDamagedMark).flush(); }
@@ -359,7 +385,9 @@ class RocksStore final : public OrderedStore {
   const std::string directory_;
   const rocksdb::Options options_;
   const bool large_;
+  const int64_t free_bytes_min_;
   const std::unique_ptr<rocksdb::DB> db_;
+  std::optional<SequenceNote> sequence_note_;  // of a store whose log is strict
   std::atomic<int64_t> ingest_count_ = 0;
   std::atomic<bool> write_failed_ = false;
 
@@ -371,6 +399,26 @@ class RocksStore final : public OrderedStore {
   int64_t run_count_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread quiet_watch_;
 };
+
+// Whether all writes that were acknowledged are there. Opens the database without changing
+// anything, so that what is left of it can still be looked into.
+absl::Status CheckSequence(const rocksdb::Options& options, const std::string& directory) {
+  const uint64_t noted = SequenceNote::Read(directory);
+  if (noted == 0) return absl::OkStatus();
+  std::error_code error;
+  if (!std::filesystem::exists(directory + "/CURRENT", error)) {
+    return absl::DataLossError(absl::StrCat(directory, ": the file CURRENT is missing"));
+  }
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+  if (!status.ok()) return FromRocksOpenStatus(status, directory);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  const uint64_t found = db->GetLatestSequenceNumber();
+  if (found >= noted) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(directory, ": writes are missing, of ", noted, " only ", found,
+                   " are there (its *.log file was deleted, emptied or overwritten)"));
+}
 
 absl::Status PrepareDirectory(const std::string& directory) {
   std::error_code error;
@@ -396,18 +444,18 @@ absl::Status PrepareDirectory(const std::string& directory) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
-                                                             const RocksBudget& budget) {
+absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
+                                                                 const RocksBudget& budget) {
+  const rocksdb::Options options = StoreOptions(budget);
+  if (budget.strict_log) RETURN_IF_ERROR(CheckSequence(options, directory));
   RETURN_IF_ERROR(PrepareDirectory(directory));
   rocksdb::Env& env = *rocksdb::Env::Default();
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::LOW);
   env.SetBackgroundThreads(1, rocksdb::Env::Priority::HIGH);
-  const rocksdb::Options options = StoreOptions(budget);
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
   if (!status.ok()) return FromRocksOpenStatus(status, directory);
-  return std::make_unique<RocksStore>(directory, options, budget.large,
-                                      std::unique_ptr<rocksdb::DB>(db));
+  return std::make_unique<RocksStore>(directory, options, budget, std::unique_ptr<rocksdb::DB>(db));
 }
 
 }  // namespace onefold::index

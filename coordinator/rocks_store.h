@@ -10,6 +10,7 @@
 #define ONEFOLD_COORDINATOR_ROCKS_STORE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,9 +26,11 @@ inline constexpr size_t kIngestRowsMin = 16384;
 struct RocksBudget {
   size_t block_cache_bytes = 8 << 20;
   size_t write_buffer_bytes = 4 << 20;
-  // A damaged log is an error, where a soft database goes on with what is before the damage. A last
-  // record that a kill cut off is none.
+  // A log that is damaged, emptied or gone is an error, where a soft database goes on with what is
+  // before the damage. A last record that a kill cut off is none. See sequence_note.h.
   bool strict_log = false;
+  // Writes are refused while less is free on the disk; 0: until it is full.
+  int64_t free_bytes_min = 0;
   // Table files that are held open.
   int open_files = 64;
   // For hundreds of millions of rows, written by many at a time: larger levels, tables
@@ -35,12 +38,19 @@ struct RocksBudget {
   bool large = false;
 };
 
+class RocksBackedStore : public OrderedStore {
+ public:
+  // Makes `directory`, which must be absent, a copy of the store as it is now. Table files are
+  // linked, so it must lie on the same filesystem.
+  virtual absl::Status Checkpoint(const std::string& directory) = 0;
+};
+
 // Opens or creates the database in `directory`, which must exist and is used by nobody else.
 //
 // DATA_LOSS           it is damaged.
 // RESOURCE_EXHAUSTED  the disk is full.
-absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStore(const std::string& directory,
-                                                             const RocksBudget& budget);
+absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
+                                                                 const RocksBudget& budget);
 
 }  // namespace onefold::index
 

@@ -187,6 +187,42 @@ TEST_F(RocksStoreTest, MissingTableIsDamage) {
   EXPECT_THAT(Open(), HasCode(absl::StatusCode::kDataLoss));
 }
 
+// Whatever is done to it, a store is never taken for one that has lost writes.
+TEST_F(RocksStoreTest, StrictLogNeverLooksLost) {
+  const RocksBudget strict = {.write_buffer_bytes = 256 << 10, .strict_log = true};
+  for (int round = 0; round < 8; ++round) {
+    auto store = OpenRocksStore(path(), strict);
+    ASSERT_THAT(store, IsOk());
+    EXPECT_THAT((*store)->Get(Key(0)),
+                IsOkAndHolds(round == 0 ? std::optional<std::string>() : "value 0"));
+    ASSERT_THAT((*store)->Write(Batch(0, 10 + 1000 * (round % 3))), IsOk());
+    if (round % 4 == 1) {
+      ASSERT_THAT((*store)->Write(Batch(0, kBig)), IsOk());
+    } else if (round % 4 == 2) {
+      ASSERT_THAT((*store)->DropRange(Key(5), Key(2000)), IsOk());
+    } else if (round % 4 == 3) {
+      ASSERT_THAT((*store)->Compact(), IsOk());
+    }
+    TempDir crashed;
+    const std::string copy = crashed.path() + "/copy";
+    CopyTo(copy);
+    EXPECT_THAT(OpenRocksStore(copy, strict), IsOk()) << round;
+    std::filesystem::remove(copy + "/ONEFOLD_SEQUENCE");
+    EXPECT_THAT(OpenRocksStore(copy, strict), IsOk()) << round;
+  }
+}
+
+// What is in the note after a crash may be anything but a number that leads.
+TEST_F(RocksStoreTest, NoteThatCannotBeReadIsNone) {
+  const RocksBudget strict = {.strict_log = true};
+  for (const std::string& text : {std::string(), std::string("12\n"), std::string(21, '\0')}) {
+    std::ofstream(path() + "/ONEFOLD_SEQUENCE") << text;
+    auto store = OpenRocksStore(path(), strict);
+    ASSERT_THAT(store, IsOk());
+    ASSERT_THAT((*store)->Write(Batch(0, 10)), IsOk());
+  }
+}
+
 // A filesystem of 2 MiB; skipped where mounting is not allowed.
 class RocksStoreFullDiskTest : public ::testing::Test {
  protected:

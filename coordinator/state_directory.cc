@@ -118,8 +118,8 @@ absl::Status CheckIsOurs(const std::string& directory) {
   std::filesystem::directory_iterator entries(directory, error);
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
-    if (name != "lock" && name != "state" && name != "index" && name != "lost+found" &&
-        !absl::StartsWith(name, "index.damaged-")) {
+    if (name != "lock" && name != "state" && name != "index" && name != "identity" &&
+        name != "lost+found" && !absl::StartsWith(name, "index.damaged-")) {
       return Foreign(directory, "is in use for something else");
     }
   }

@@ -26,7 +26,7 @@ size_t RowsAndAnchors(const v1::ExtentColumns& rows) {
 
 }  // namespace
 
-grpc::Status CoordinatorService::UploadExtents(grpc::ServerContext*, UploadStream* stream) {
+grpc::Status CoordinatorService::UploadExtents(grpc::ServerContext* context, UploadStream* stream) {
   v1::UploadExtentsRequest request;
   if (!stream->Read(&request)) return grpc::Status::OK;
   if (!request.has_begin()) {
@@ -34,22 +34,24 @@ grpc::Status CoordinatorService::UploadExtents(grpc::ServerContext*, UploadStrea
   }
   const v1::BeginUpload& begin = request.begin();
   switch (begin.kind()) {
-    case v1::UPLOAD_KIND_SCAN: return ToGrpcStatus(UploadScan(begin, *stream));
-    case v1::UPLOAD_KIND_SWEEP: return ToGrpcStatus(UploadSweep(begin, *stream));
+    case v1::UPLOAD_KIND_SCAN: return ToGrpcStatus(UploadScan(*context, begin, *stream));
+    case v1::UPLOAD_KIND_SWEEP: return ToGrpcStatus(UploadSweep(*context, begin, *stream));
     default: return ToGrpcStatus(absl::InvalidArgumentError("kind: unknown"));
   }
 }
 
-absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, UploadStream& stream) {
+absl::Status CoordinatorService::UploadScan(const grpc::ServerContext& context,
+                                            const v1::BeginUpload& begin, UploadStream& stream) {
   if (begin.target_generation() < 0) {
     return absl::InvalidArgumentError("target_generation: negative");
   }
-  ASSIGN_OR_RETURN(const Admission admission, Admit(begin.lease(), begin.incarnation()));
+  ASSIGN_OR_RETURN(const Admission admission, Admit(context, begin.lease(), begin.incarnation()));
   const int32_t block_bytes = admission.record.block_bytes();
   ScanUpload upload(
       scans_, *admission.volume,
       {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
   v1::UploadExtentsRequest request;
+  int64_t received_count = 0;  // most of it is not in the index yet
   bool ended = false;
   while (!ended && stream.Read(&request)) {
     RETURN_IF_ERROR(Renew(admission));
@@ -59,6 +61,10 @@ absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, Upload
       upload.AwaitRoom(RowsAndAnchors(request.batch().rows()));
       ASSIGN_OR_RETURN(std::vector<Extent> rows,
                        ParseScanRows(request.batch().rows(), block_bytes));
+      received_count += static_cast<int64_t>(rows.size());
+      RETURN_IF_ERROR(
+          rules_.CheckQuota(admission.volume->uuid(),
+                            std::max(received_count, admission.volume->Record().extent_count())));
       RETURN_IF_ERROR(upload.Add(std::move(rows), complete_below));
     } else if (request.has_end()) {
       RETURN_IF_ERROR(upload.End());
@@ -76,11 +82,12 @@ absl::Status CoordinatorService::UploadScan(const v1::BeginUpload& begin, Upload
   return absl::OkStatus();
 }
 
-absl::Status CoordinatorService::UploadSweep(const v1::BeginUpload& begin, UploadStream& stream) {
+absl::Status CoordinatorService::UploadSweep(const grpc::ServerContext& context,
+                                             const v1::BeginUpload& begin, UploadStream& stream) {
   if (begin.target_generation() < 0) {
     return absl::InvalidArgumentError("target_generation: negative");
   }
-  ASSIGN_OR_RETURN(const Admission admission, Admit(begin.lease(), begin.incarnation()));
+  ASSIGN_OR_RETURN(const Admission admission, Admit(context, begin.lease(), begin.incarnation()));
   const int32_t block_bytes = admission.record.block_bytes();
   Sweep sweep(index_, *admission.volume,
               {.incarnation = begin.incarnation(), .target_generation = begin.target_generation()});
@@ -110,16 +117,16 @@ absl::Status CoordinatorService::UploadSweep(const v1::BeginUpload& begin, Uploa
   return absl::OkStatus();
 }
 
-grpc::Status CoordinatorService::UploadHits(grpc::ServerContext*, HitStream* stream) {
-  return ToGrpcStatus(StreamHits(*stream));
+grpc::Status CoordinatorService::UploadHits(grpc::ServerContext* context, HitStream* stream) {
+  return ToGrpcStatus(StreamHits(*context, *stream));
 }
 
-absl::Status CoordinatorService::StreamHits(HitStream& stream) {
+absl::Status CoordinatorService::StreamHits(const grpc::ServerContext& context, HitStream& stream) {
   v1::UploadHitsRequest request;
   if (!stream.Read(&request)) return absl::OkStatus();
   if (!request.has_begin()) return absl::InvalidArgumentError("the first message must be begin");
   ASSIGN_OR_RETURN(const Admission admission,
-                   Admit(request.begin().lease(), request.begin().incarnation()));
+                   Admit(context, request.begin().lease(), request.begin().incarnation()));
   HitUpload upload(index_, *admission.volume, request.begin().incarnation(),
                    request.begin().full());
   bool ended = false;

@@ -3,9 +3,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace onefold {
+namespace {
+
+constexpr char kTooManyOpenFiles[] = "onefold/too-many-open-files";
+
+}  // namespace
 
 absl::Status StatusFromErrno(int error, absl::string_view what) {
   char buffer[128];
@@ -25,9 +31,13 @@ absl::Status StatusFromErrno(int error, absl::string_view what) {
     case EINTR: return absl::UnavailableError(message);
     case ENOSPC:
     case EDQUOT:
-    case ENOMEM:
+    case ENOMEM: return absl::ResourceExhaustedError(message);
     case EMFILE:
-    case ENFILE: return absl::ResourceExhaustedError(message);
+    case ENFILE: {
+      absl::Status status = absl::ResourceExhaustedError(message);
+      status.SetPayload(kTooManyOpenFiles, absl::Cord());
+      return status;
+    }
     case ENOTTY:
     case EOPNOTSUPP:
     case ENOSYS: return absl::UnimplementedError(message);
@@ -35,6 +45,10 @@ absl::Status StatusFromErrno(int error, absl::string_view what) {
     case EOVERFLOW: return absl::InvalidArgumentError(message);
     default: return absl::UnknownError(message);
   }
+}
+
+bool IsTooManyOpenFiles(const absl::Status& status) {
+  return status.GetPayload(kTooManyOpenFiles).has_value();
 }
 
 }  // namespace onefold

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/status_macros.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,17 @@ TEST(BtrfsErrnoTest, CodeIsChosenForTheCallersNextStep) {
   for (const auto& [error, code] : table) {
     EXPECT_THAT(StatusFromErrno(error, "x"), HasCode(code)) << error;
   }
+}
+
+// A limit that somebody has set and can raise; the other exhausted things are none.
+TEST(BtrfsErrnoTest, TooManyOpenFilesAreTold) {
+  for (const int error : {EMFILE, ENFILE}) {
+    EXPECT_TRUE(IsTooManyOpenFiles(Annotate(StatusFromErrno(error, "x"), "opening"))) << error;
+  }
+  for (const int error : {ENOMEM, ENOSPC, EDQUOT, EIO}) {
+    EXPECT_FALSE(IsTooManyOpenFiles(StatusFromErrno(error, "x"))) << error;
+  }
+  EXPECT_FALSE(IsTooManyOpenFiles(absl::OkStatus()));
 }
 
 // Only UNAVAILABLE is retried blindly, and an error is never OK.

@@ -54,7 +54,15 @@ class Fd {
   int fd_;
 };
 
-class BtrfsFile final : public OpenFile {
+// What FIDEDUPERANGE takes of both kinds of files below.
+class HasFd {
+ public:
+  virtual ~HasFd() = default;
+  virtual int fd() const = 0;
+};
+int FdOf(OpenFile& file) { return dynamic_cast<HasFd&>(file).fd(); }
+
+class BtrfsFile final : public OpenFile, public HasFd {
  public:
   // `may_read`: reading does not change the access time.
   BtrfsFile(Fd fd, bool may_read) : fd_(std::move(fd)), may_read_(may_read) {}
@@ -92,7 +100,7 @@ class BtrfsFile final : public OpenFile {
     posix_fadvise(fd_.get(), offset, length, POSIX_FADV_DONTNEED);
   }
 
-  int fd() const { return fd_.get(); }
+  int fd() const override { return fd_.get(); }
 
  private:
   // How many pages of the range are cached; -1 on kernels before 6.5.
@@ -112,6 +120,67 @@ class BtrfsFile final : public OpenFile {
   const bool may_read_;
 };
 
+// An O_TMPFILE.
+class BtrfsScratchFile final : public ScratchFile, public HasFd {
+ public:
+  BtrfsScratchFile(Volume& volume, const InodeId& id, Fd fd)
+      : volume_(volume), id_(id), file_(std::move(fd), /*may_read=*/true) {}
+
+  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<char> buffer) override {
+    return file_.Read(offset, buffer);
+  }
+  std::vector<bool> ResidentPages(int64_t offset, int64_t length) override {
+    return file_.ResidentPages(offset, length);
+  }
+  void DropPages(int64_t offset, int64_t length) override { file_.DropPages(offset, length); }
+  int fd() const override { return file_.fd(); }
+
+  absl::Status Write(int64_t offset, absl::string_view data) override {
+    while (!data.empty()) {
+      const ssize_t written = pwrite(fd(), data.data(), data.size(), offset);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return WriteError("writing to a scratch file");
+      data.remove_prefix(static_cast<size_t>(written));
+      offset += written;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int64_t> DiskBytes() override {
+    const TreeRange range{.tree = id_.subvolume,
+                          .first = {id_.inode, kExtentData, 0},
+                          .last = {id_.inode, kExtentData, UINT64_MAX}};
+    int64_t bytes = 0;
+    uint64_t last = 0;  // pieces of one extent follow one another
+    RETURN_IF_ERROR(volume_.Search(range, [&](const TreeItem& item) {
+      const auto extent = ParseFileExtent(item.body);
+      if (extent && extent->kind == FileExtent::Kind::kRegular && extent->disk_address != 0 &&
+          std::exchange(last, extent->disk_address) != extent->disk_address) {
+        bytes += static_cast<int64_t>(extent->disk_bytes);
+      }
+      return true;
+    }));
+    return bytes;
+  }
+
+  absl::Status Clear() override {
+    if (ftruncate(fd(), 0) != 0) return WriteError("emptying a scratch file");
+    return absl::OkStatus();
+  }
+
+ private:
+  static absl::Status WriteError(const char* what) {
+    const int error = errno;
+    return error == ENOSPC || error == EDQUOT
+               ? absl::ResourceExhaustedError(absl::StrCat(what, ": no space"))
+               : StatusFromErrno(error, what);
+  }
+
+  Volume& volume_;
+  const InodeId id_;
+  BtrfsFile file_;
+};
+
 class BtrfsVolume final : public Volume {
  public:
   BtrfsVolume(Fd mount, VolumeInfo info) : mount_(std::move(mount)), info_(info) {}
@@ -123,6 +192,7 @@ class BtrfsVolume final : public Volume {
   absl::StatusOr<std::vector<RawReference>> References(uint64_t address,
                                                        int64_t reference_max) override;
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const InodeId& file) override;
+  absl::StatusOr<std::unique_ptr<ScratchFile>> NewScratchFile(const InodeId& directory) override;
   int Dedupe(OpenFile& source, int64_t offset, int64_t length,
              absl::Span<DedupeDestination> destinations) override;
   absl::StatusOr<int64_t> Commit() override;
@@ -133,6 +203,9 @@ class BtrfsVolume final : public Volume {
   absl::Status Take();
 
  private:
+  // A file descriptor, or -1 and errno.
+  int OpenInode(const InodeId& file, int flags);
+
   const Fd mount_;
   const VolumeInfo info_;
   std::unique_ptr<OpenFile> taken_;
@@ -254,26 +327,60 @@ absl::StatusOr<std::vector<RawReference>> BtrfsVolume::References(uint64_t addre
   }
 }
 
-absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file) {
+int BtrfsVolume::OpenInode(const InodeId& file, int flags) {
   const BtrfsHandle body{.inode = file.inode, .subvolume = file.subvolume, .generation = 0};
   alignas(file_handle) char storage[sizeof(file_handle) + sizeof(body)];
   auto* handle = reinterpret_cast<file_handle*>(storage);
   handle->handle_bytes = kBtrfsHandleBytes;
   handle->handle_type = kBtrfsHandleType;
   std::memcpy(handle->f_handle, &body, sizeof(body));
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  return open_by_handle_at(mount_.get(), handle, flags | O_CLOEXEC);
+}
+
+absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
   bool may_read = true;
-  int fd = open_by_handle_at(mount_.get(), handle, kFlags | O_NOATIME);
+  int fd = OpenInode(file, kFlags | O_NOATIME);
   if (fd < 0 && errno == EPERM) {
     // Without CAP_FOWNER: dedupe still works, but reading would change the access time.
     may_read = false;
-    fd = open_by_handle_at(mount_.get(), handle, kFlags);
+    fd = OpenInode(file, kFlags);
   }
   if (fd < 0) {
     return StatusFromErrno(
         errno, absl::StrCat("opening inode ", file.inode, " of subvolume ", file.subvolume));
   }
   return std::make_unique<BtrfsFile>(Fd(fd), may_read);
+}
+
+absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const InodeId& directory) {
+  const Fd parent(OpenInode(directory, O_RDONLY | O_DIRECTORY));
+  if (parent.get() < 0) {
+    const absl::Status status = StatusFromErrno(errno, "no directory for scratch files: opening");
+    return IsTooManyOpenFiles(status) ? status : absl::FailedPreconditionError(status.message());
+  }
+  Fd fd(openat(parent.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  struct stat status = {};
+  if (fd.get() < 0 || fstat(fd.get(), &status) != 0) {
+    const int error = errno;
+    if (error == ENOSPC || error == EDQUOT) {
+      return absl::ResourceExhaustedError("making a scratch file: no space");
+    }
+    const absl::Status failed = StatusFromErrno(error, "no scratch file: making one");
+    return IsTooManyOpenFiles(failed) ? failed : absl::FailedPreconditionError(failed.message());
+  }
+  // What a file inherits from its directory must not keep others from sharing with it, and what is
+  // written must be what is counted on. Where flags cannot be set, the kernel's answer tells.
+  int flags = 0;
+  if (ioctl(fd.get(), FS_IOC_GETFLAGS, &flags) == 0) {
+    // One after the other: the kernel takes no file from nodatacow to any word about compression.
+    const int cleared = flags & ~(FS_NOCOW_FL | FS_COMPR_FL);
+    const int wanted = cleared | FS_NOCOMP_FL;
+    if (cleared != flags) ioctl(fd.get(), FS_IOC_SETFLAGS, &cleared);
+    ioctl(fd.get(), FS_IOC_SETFLAGS, &wanted);
+  }
+  const InodeId id{.subvolume = directory.subvolume, .inode = status.st_ino};
+  return std::make_unique<BtrfsScratchFile>(*this, id, std::move(fd));
 }
 
 absl::Status BtrfsVolume::Take() {
@@ -294,10 +401,10 @@ int BtrfsVolume::Dedupe(OpenFile& source, int64_t offset, int64_t length,
   args->src_length = length;
   args->dest_count = destinations.size();
   for (size_t i = 0; i < destinations.size(); ++i) {
-    args->info[i].dest_fd = static_cast<BtrfsFile*>(destinations[i].file)->fd();
+    args->info[i].dest_fd = FdOf(*destinations[i].file);
     args->info[i].dest_offset = destinations[i].offset;
   }
-  if (ioctl(static_cast<BtrfsFile&>(source).fd(), FIDEDUPERANGE, args) != 0) return errno;
+  if (ioctl(FdOf(source), FIDEDUPERANGE, args) != 0) return errno;
   for (size_t i = 0; i < destinations.size(); ++i) {
     destinations[i].status = args->info[i].status;
     destinations[i].bytes = args->info[i].bytes_deduped;
@@ -351,7 +458,10 @@ absl::StatusOr<SpaceInfo> BtrfsVolume::Space() {
       space.reserved += entry.total_bytes;
       continue;
     }
-    if (entry.flags & BTRFS_BLOCK_GROUP_DATA) space.data_used += entry.used_bytes;
+    if (entry.flags & BTRFS_BLOCK_GROUP_DATA) {
+      space.data_used += entry.used_bytes;
+      space.data_total += entry.total_bytes;
+    }
     if (entry.flags & BTRFS_BLOCK_GROUP_METADATA) {
       space.metadata_used += entry.used_bytes;
       space.metadata_total += entry.total_bytes;

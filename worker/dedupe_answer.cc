@@ -34,9 +34,9 @@ DedupeAnswer ClassifyError(int error) {
     case EUCLEAN: return DedupeAnswer::kReadError;
     case ENOSPC:
     case EDQUOT: return DedupeAnswer::kNoSpace;
-    case ENOMEM:
+    case ENOMEM: return DedupeAnswer::kNoMemory;
     case EMFILE:
-    case ENFILE: return DedupeAnswer::kNoMemory;
+    case ENFILE: return DedupeAnswer::kNoFiles;
     case ENOTTY:
     case EOPNOTSUPP:
     case ENOSYS: return DedupeAnswer::kUnsupported;

@@ -23,6 +23,7 @@ enum class DedupeAnswer {
   kReadError,    // checksum or device error while comparing
   kNoSpace,      // no room for metadata, or over quota
   kNoMemory,     // the kernel could not allocate
+  kNoFiles,      // this process, or all together, may open no further file
   kUnsupported,  // no FIDEDUPERANGE here
   kRefused,      // anything else
   kStopped,      // not asked: the run is ending
@@ -37,7 +38,8 @@ DedupeAnswer ClassifyError(int error);
 
 // Worth asking again soon.
 inline bool IsTransient(DedupeAnswer answer) {
-  return answer == DedupeAnswer::kBusy || answer == DedupeAnswer::kNoMemory;
+  return answer == DedupeAnswer::kBusy || answer == DedupeAnswer::kNoMemory ||
+         answer == DedupeAnswer::kNoFiles;
 }
 
 // Every further request would be answered the same.

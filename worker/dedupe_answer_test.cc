@@ -34,8 +34,8 @@ const std::vector<Row> kTable = {
     {ENOSPC, DedupeAnswer::kNoSpace},
     {EDQUOT, DedupeAnswer::kNoSpace},
     {ENOMEM, DedupeAnswer::kNoMemory},
-    {EMFILE, DedupeAnswer::kNoMemory},
-    {ENFILE, DedupeAnswer::kNoMemory},
+    {EMFILE, DedupeAnswer::kNoFiles},
+    {ENFILE, DedupeAnswer::kNoFiles},
     {ENOTTY, DedupeAnswer::kUnsupported},
     {EOPNOTSUPP, DedupeAnswer::kUnsupported},
     {ENOSYS, DedupeAnswer::kUnsupported},
@@ -92,7 +92,8 @@ TEST(DedupeAnswerTest, NothingIsBothTransientAndFatal) {
     if (IsTransient(static_cast<DedupeAnswer>(answer))) transient.insert(DedupeAnswer{answer});
     if (IsFatal(static_cast<DedupeAnswer>(answer))) fatal.insert(DedupeAnswer{answer});
   }
-  EXPECT_EQ(transient, (std::set{DedupeAnswer::kBusy, DedupeAnswer::kNoMemory}));
+  EXPECT_EQ(transient,
+            (std::set{DedupeAnswer::kBusy, DedupeAnswer::kNoMemory, DedupeAnswer::kNoFiles}));
   EXPECT_EQ(fatal, (std::set{DedupeAnswer::kReadOnly, DedupeAnswer::kNoSpace,
                              DedupeAnswer::kUnsupported}));
 }

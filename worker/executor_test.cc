@@ -10,6 +10,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/btrfs_errno.h"
 #include "worker/testing/fake_volume.h"
 
 namespace onefold {
@@ -396,15 +397,17 @@ TEST_F(ExecutorTest, SourceThatIsGoneFailsItsDestinations) {
 }
 
 TEST_F(ExecutorTest, OpenErrorsHaveTheirAnswers) {
-  MakeCopies(6);
+  MakeCopies(7);
   volume_.FailOpen(copies_[0], absl::PermissionDeniedError(""));
-  volume_.FailOpen(copies_[1], absl::ResourceExhaustedError(""));  // EMFILE
+  volume_.FailOpen(copies_[1], absl::ResourceExhaustedError(""));  // ENOMEM
   volume_.FailOpen(copies_[2], absl::UnavailableError(""));        // EINTR
   volume_.FailOpen(copies_[3], absl::DataLossError(""));           // the inode cannot be read
   volume_.FailOpen(copies_[4], absl::UnknownError(""));
+  volume_.FailOpen(copies_[5], StatusFromErrno(EMFILE, ""));
   EXPECT_THAT(Failures(Execute(drops_)),
               ElementsAre(DedupeAnswer::kImmutable, DedupeAnswer::kNoMemory, DedupeAnswer::kBusy,
-                          DedupeAnswer::kReadError, DedupeAnswer::kRefused, DedupeAnswer::kSame));
+                          DedupeAnswer::kReadError, DedupeAnswer::kRefused, DedupeAnswer::kNoFiles,
+                          DedupeAnswer::kSame));
   EXPECT_EQ(fatal_, DedupeAnswer::kSame);
 }
 
@@ -416,6 +419,27 @@ TEST_F(ExecutorTest, ReadErrorsAreLeftToTheKernelToName) {
   volume_.FailRead(copies_[1], absl::DataLossError("passing trouble"));
   EXPECT_THAT(Failures(Execute(drops_)),
               ElementsAre(DedupeAnswer::kReadError, DedupeAnswer::kSame));
+}
+
+// The kernel answers for the pair; whoever is told to look at the healthy one loses the other.
+TEST_F(ExecutorTest, FileThatCannotBeReadIsTheOneThatIsNamed) {
+  MakeCopies(3);
+  volume_.FailRead(source_, absl::DataLossError("checksum"));
+  volume_.FailRead(copies_[1], absl::DataLossError("checksum"));
+  for (int i = 0; i < 2; ++i) volume_.AnswerAlways(copies_[i], {.status = -EIO});
+  volume_.AnswerAlways(copies_[2], {.status = -ETXTBSY});
+  const auto executions = Execute(drops_);
+  EXPECT_EQ(executions[0].failed_file, source_);
+  EXPECT_EQ(executions[1].failed_file, copies_[1]);
+  EXPECT_EQ(executions[2].failed_file, copies_[2]);
+}
+
+TEST_F(ExecutorTest, SourceThatCannotBeOpenedIsNamed) {
+  MakeCopies(1);
+  volume_.FailOpen(source_, absl::DataLossError("the inode cannot be read"));
+  const Execution execution = ExecuteOne();
+  EXPECT_EQ(execution.failure, DedupeAnswer::kReadError);
+  EXPECT_EQ(execution.failed_file, source_);
 }
 
 // ---- Endings

@@ -154,6 +154,7 @@ absl::StatusOr<bool> ExtentViewer::ViewReference(const RawReference& raw, Extent
   } else if (reference.file_bytes < limits_.min_file_bytes ||
              (limits_.max_file_bytes > 0 && reference.file_bytes > limits_.max_file_bytes)) {
     reference.holder = Holder::kExcluded;
+    reference.excluded_by = kExcludedBySize;
   } else if (limits_.skip_readonly_subvolumes && subvolume.read_only) {
     reference.holder = Holder::kReadonlySubvolume;
   } else {

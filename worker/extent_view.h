@@ -25,6 +25,9 @@ namespace onefold {
 // look-up costs about 4.5 µs each, and moving them as many calls.
 inline constexpr int64_t kReferencesMax = 20000;
 
+// Reference::excluded_by of files outside the size limits.
+inline constexpr int kExcludedBySize = -2;
+
 // Options that decide which files may be touched, beside the scope.
 struct FileLimits {
   int64_t min_file_bytes = 0;
@@ -46,7 +49,7 @@ struct Reference {
   bool is_source = false;
   // Why it may not be moved; kNone: it may.
   Holder holder = Holder::kNone;
-  // Which pattern excluded it; -1 if none did.
+  // Which pattern excluded it, or kExcludedBySize; -1 if nothing did.
   int excluded_by = -1;
 
   int64_t extent_end() const { return extent_offset + length; }

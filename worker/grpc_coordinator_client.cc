@@ -1,6 +1,7 @@
 #include "worker/grpc_coordinator_client.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -24,6 +25,11 @@ static_assert(static_cast<int>(ChecksumState::kPartial) == v1::CHECKSUM_STATE_PA
 // Messages that may be under way before the sender waits for acknowledgements.
 constexpr int64_t kUnacknowledgedMax = 8;
 constexpr size_t kHitsPerBatch = 16384;
+// The first call of a run may have the coordinator look through the volume's outcomes again.
+constexpr std::chrono::seconds kBeginDeadline(300);
+constexpr std::chrono::seconds kRenewDeadline(20);
+// Whatever the coordinator says, a worker that hears nothing more stops after this.
+constexpr absl::Duration kLeaseMax = absl::Hours(1);
 
 // A bidirectional stream whose answers are read by a thread of its own, so that neither side waits
 // for the other to read. Add requests with Send; Finish waits for the last answer.
@@ -66,9 +72,12 @@ class AcknowledgedStream {
 
   // Waits until everything sent is acknowledged.
   absl::Status Drain() {
-    MutexLock lock(&mutex_);
-    while (waiting_ > 0 && !ended_) changed_.Wait(&mutex_);
-    return waiting_ == 0 ? absl::OkStatus() : absl::UnavailableError("the coordinator hung up");
+    {
+      MutexLock lock(&mutex_);
+      while (waiting_ > 0 && !ended_) changed_.Wait(&mutex_);
+      if (waiting_ == 0) return absl::OkStatus();
+    }
+    return Failure();
   }
 
  private:
@@ -291,30 +300,56 @@ class GrpcPlanReader final : public PlanReader {
   int64_t expected_bytes_ = 0;
 };
 
+// Asks for an order with a lease on one volume.
+absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterface& stub,
+                                            const std::string& worker_id, const VolumeState& state,
+                                            grpc::ClientContext& context) {
+  v1::SyncRequest request;
+  request.set_worker_id(worker_id);
+  v1::VolumeState& volume = *request.add_volumes();
+  volume.set_uuid(ToBytes(state.uuid));
+  volume.set_block_bytes(state.block_bytes);
+  volume.set_checksum_kind(static_cast<v1::ChecksumKind>(state.checksum_kind));
+  volume.set_subvolume_set_digest(state.subvolume_set_digest);
+  volume.set_scope_digest(state.scope_digest);
+  volume.set_reconsider_all(state.reconsider_all);
+  volume.set_filesystem_generation(state.filesystem_generation);
+  volume.set_run_begins(state.run_begins);
+  volume.set_want_lease(true);
+  v1::SyncResponse response;
+  RETURN_IF_ERROR(FromGrpcStatus(stub.Sync(&context, request, &response)),
+                  "asking the coordinator");
+  if (response.orders_size() != 1) return absl::InternalError("one order was expected");
+  return response.orders(0);
+}
+
+LeaseGrant GrantOf(const v1::Lease& lease, absl::Duration asked_at) {
+  const absl::Duration ttl =
+      absl::Seconds(lease.ttl().seconds()) + absl::Nanoseconds(lease.ttl().nanos());
+  return {.epoch = lease.epoch(),
+          .asked_at = asked_at,
+          .ttl = std::clamp(ttl, absl::ZeroDuration(), kLeaseMax)};
+}
+
+void SetDeadline(grpc::ClientContext& context, std::chrono::seconds deadline) {
+  context.set_deadline(std::chrono::system_clock::now() + deadline);
+}
+
 class GrpcCoordinatorClient final : public CoordinatorClient {
  public:
-  GrpcCoordinatorClient(v1::CoordinatorService::StubInterface& stub, std::string worker_id)
-      : stub_(stub), worker_id_(std::move(worker_id)) {}
+  // `clock` and `watch`: both or none.
+  GrpcCoordinatorClient(v1::CoordinatorService::StubInterface& stub, std::string worker_id,
+                        Clock* clock, LeaseWatch* watch)
+      : stub_(stub), worker_id_(std::move(worker_id)), clock_(clock), watch_(watch) {}
 
   absl::StatusOr<VolumeOrder> Sync(const VolumeState& state) override {
-    v1::SyncRequest request;
-    request.set_worker_id(worker_id_);
-    v1::VolumeState& volume = *request.add_volumes();
-    volume.set_uuid(ToBytes(state.uuid));
-    volume.set_block_bytes(state.block_bytes);
-    volume.set_checksum_kind(static_cast<v1::ChecksumKind>(state.checksum_kind));
-    volume.set_subvolume_set_digest(state.subvolume_set_digest);
-    volume.set_scope_digest(state.scope_digest);
-    volume.set_reconsider_all(state.reconsider_all);
-    volume.set_filesystem_generation(state.filesystem_generation);
-    volume.set_run_begins(state.run_begins);
-    volume.set_want_lease(true);
     grpc::ClientContext context;
-    v1::SyncResponse response;
-    RETURN_IF_ERROR(FromGrpcStatus(stub_.Sync(&context, request, &response)),
-                    "asking the coordinator");
-    if (response.orders_size() != 1) return absl::InternalError("one order was expected");
-    const v1::VolumeOrder& order = response.orders(0);
+    if (watch_ != nullptr) SetDeadline(context, kBeginDeadline);
+    const absl::Duration asked_at = watch_ != nullptr ? clock_->Monotonic() : absl::ZeroDuration();
+    ASSIGN_OR_RETURN(const v1::VolumeOrder order, AskForLease(stub_, worker_id_, state, context));
+    if (watch_ != nullptr && order.has_lease()) {
+      watch_->Granted(state, GrantOf(order.lease(), asked_at));
+    }
     session_ = {.lease = order.lease(),
                 .incarnation = order.incarnation(),
                 .block_bytes = static_cast<uint64_t>(state.block_bytes)};
@@ -421,8 +456,10 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     }
     MutexLock lock(&results_mutex_);
     RETURN_IF_ERROR(OpenResults());
-    RETURN_IF_ERROR(results_->Send(request, true));
-    return results_->Drain();
+    absl::Status status = results_->Send(request, true);
+    if (status.ok()) status = results_->Drain();
+    if (!status.ok()) results_.reset();  // what is reported later gets a stream of its own
+    return status;
   }
 
   absl::StatusOr<PlanSummary> EndPlan(const PlanEnd& end) override {
@@ -440,8 +477,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     message.set_inside(inside);
     MutexLock lock(&results_mutex_);
     RETURN_IF_ERROR(OpenResults());
-    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results_->Finish(request));
-    results_.reset();
+    const std::unique_ptr<ResultStream> results = std::move(results_);
+    ASSIGN_OR_RETURN(const v1::ReportResultsResponse response, results->Finish(request));
     PlanSummary summary;
     summary.extent_count = response.extent_count();
     for (const auto& [holder, bytes] : response.pinned_bytes()) {
@@ -487,6 +524,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
 
   v1::CoordinatorService::StubInterface& stub_;
   const std::string worker_id_;
+  Clock* const clock_;
+  LeaseWatch* const watch_;
   Session session_;
   VolumeState state_;
   std::vector<v1::PlanKind> kinds_;  // plans that were fetched since the last EndPlan
@@ -498,7 +537,26 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
 
 std::unique_ptr<CoordinatorClient> NewGrpcCoordinatorClient(
     v1::CoordinatorService::StubInterface& stub, std::string worker_id) {
-  return std::make_unique<GrpcCoordinatorClient>(stub, std::move(worker_id));
+  return std::make_unique<GrpcCoordinatorClient>(stub, std::move(worker_id), nullptr, nullptr);
+}
+
+std::unique_ptr<CoordinatorClient> NewLeasedCoordinatorClient(
+    v1::CoordinatorService::StubInterface& stub, std::string worker_id, Clock& clock,
+    LeaseWatch& watch) {
+  return std::make_unique<GrpcCoordinatorClient>(stub, std::move(worker_id), &clock, &watch);
+}
+
+absl::StatusOr<std::optional<LeaseGrant>> RenewLease(v1::CoordinatorService::StubInterface& stub,
+                                                     const std::string& worker_id,
+                                                     const VolumeState& state, Clock& clock) {
+  VolumeState renewal = state;
+  renewal.reconsider_all = renewal.run_begins = false;
+  grpc::ClientContext context;
+  SetDeadline(context, kRenewDeadline);
+  const absl::Duration asked_at = clock.Monotonic();
+  ASSIGN_OR_RETURN(const v1::VolumeOrder order, AskForLease(stub, worker_id, renewal, context));
+  if (!order.has_lease()) return std::nullopt;
+  return GrantOf(order.lease(), asked_at);
 }
 
 }  // namespace onefold

@@ -12,13 +12,21 @@ namespace {
 // Windows of so many blocks are sent as they are; beyond, the filter of heads is fetched first.
 constexpr int64_t kUnfilteredBlocksMax = 65536;
 
+// A few leaves of the extent tree: how much is read while it should wait.
+constexpr int64_t kExtentsPerWait = 512;
+
 absl::Status Stopped() { return absl::CancelledError("stopped"); }
 
 }  // namespace
 
 IndexUpdate::IndexUpdate(Volume& volume, CoordinatorClient& coordinator, StopSignal& stop,
-                         Progress& progress)
-    : volume_(volume), coordinator_(coordinator), stop_(stop), progress_(progress) {}
+                         Progress& progress, OperationGate* gate)
+    : volume_(volume), coordinator_(coordinator), stop_(stop), progress_(progress), gate_(gate) {}
+
+bool IndexUpdate::GoesOn() {
+  if (gate_ != nullptr && extents_seen_++ % kExtentsPerWait == 0) gate_->Wait(0, 0, stop_);
+  return !stop_.requested();
+}
 
 absl::Status IndexUpdate::Scan(const VolumeOrder& order, int64_t target_generation) {
   ASSIGN_OR_RETURN(const std::vector<AddressRange> chunks, DataChunks(volume_));
@@ -46,7 +54,7 @@ absl::Status IndexUpdate::ScanRange(AddressRange range, int64_t generation,
   absl::Status failure;
   RETURN_IF_ERROR(ForEachExtent(volume_, range, generation + 1, [&](const ScannedExtent& extent) {
     if (extent.generation <= static_cast<uint64_t>(generation)) return true;
-    failure = stop_.requested() ? Stopped() : upload.CompleteBelow(extent.address);
+    failure = !GoesOn() ? Stopped() : upload.CompleteBelow(extent.address);
     failure.Update(AddExtent(extent, checksums, upload));
     return failure.ok();
   }));
@@ -111,7 +119,7 @@ absl::Status IndexUpdate::Sweep() {
   for (const AddressRange& chunk : chunks) {
     absl::Status failure;
     RETURN_IF_ERROR(ForEachExtent(volume_, chunk, 0, [&](const ScannedExtent& extent) {
-      failure = stop_.requested() ? Stopped() : upload->CompleteBelow(extent.address);
+      failure = !GoesOn() ? Stopped() : upload->CompleteBelow(extent.address);
       failure.Update(
           upload->Add({.address = extent.address,
                        .length_blocks = static_cast<uint32_t>(extent.length / block_bytes),
@@ -161,7 +169,7 @@ absl::Status IndexUpdate::StreamWindows(int64_t generation) {
                                   [&](const ScannedExtent& extent) {
                                     if (extent.generation <= static_cast<uint64_t>(generation))
                                       return true;
-                                    failure = stop_.requested() ? Stopped() : stream(extent);
+                                    failure = !GoesOn() ? Stopped() : stream(extent);
                                     return failure.ok();
                                   }));
     RETURN_IF_ERROR(failure);

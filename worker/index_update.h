@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/stop.h"
 #include "worker/coordinator_client.h"
+#include "worker/operation_gate.h"
 #include "worker/progress.h"
 #include "worker/scanner.h"
 #include "worker/volume.h"
@@ -20,8 +21,9 @@ namespace onefold {
 
 class IndexUpdate {
  public:
-  // All arguments must outlive this object.
-  IndexUpdate(Volume& volume, CoordinatorClient& coordinator, StopSignal& stop, Progress& progress);
+  // All arguments must outlive this object. `gate`: may hold it up; nullptr: nothing does.
+  IndexUpdate(Volume& volume, CoordinatorClient& coordinator, StopSignal& stop, Progress& progress,
+              OperationGate* gate = nullptr);
 
   // Uploads extents that are newer than `order` says, up to `target_generation` (a committed one).
   // CANCELLED when stopped: the cursor did not move, what was acknowledged is kept.
@@ -45,6 +47,8 @@ class IndexUpdate {
                          ExtentUpload& upload);
   // Looks again at extents whose checksums were missing and may have come.
   absl::Status Recheck(int64_t generation, ChecksumReader& checksums, ExtentUpload& upload);
+  // Between extents: waits while it is held up. False: it is to stop.
+  bool GoesOn();
   absl::Status AddExtent(const ScannedExtent& extent, ChecksumReader& checksums,
                          ExtentUpload& upload);
 
@@ -52,6 +56,8 @@ class IndexUpdate {
   CoordinatorClient& coordinator_;
   StopSignal& stop_;
   Progress& progress_;
+  OperationGate* const gate_;
+  int64_t extents_seen_ = 0;
   Fingerprint fingerprint_;
   std::string buffer_;
   IndexTotals totals_;

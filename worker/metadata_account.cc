@@ -48,7 +48,7 @@ std::vector<bool> MetadataAccount::Decide(const std::vector<Drop>& drops) {
     const int64_t leaves = SharedLeaves(drop);
     if (leaves == 0) continue;
     Sum& sum = sums[LeafOf(drop)];
-    sum.gain += drop.disk_bytes;
+    sum.gain += drop.disk_bytes - drop.written_bytes;
     sum.leaves = std::max(sum.leaves, leaves);
   }
   std::vector<bool> pays(drops.size(), true);

@@ -1,6 +1,10 @@
 #include "worker/moves.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 
 namespace onefold {
 namespace {
@@ -19,11 +23,42 @@ int64_t Usable(const SourceRange& source, int64_t at, int64_t wanted, int64_t bl
   return AlignDown(std::min(available, wanted), block_bytes);
 }
 
+// Where a source begins that has the data from there on; `end` if none does.
+int64_t GapEnd(const SourceMap& sources, int64_t at, int64_t end, int64_t block_bytes) {
+  int64_t gap_end = end;
+  for (const SourceRange& source : sources) {
+    if (source.begin > at && source.begin < gap_end &&
+        Usable(source, source.begin, end - source.begin, block_bytes) > 0) {
+      gap_end = source.begin;
+    }
+  }
+  return gap_end;
+}
+
+int64_t AlignUp(int64_t value, int64_t block_bytes) {
+  return AlignDown(value + block_bytes - 1, block_bytes);
+}
+
 }  // namespace
 
+int64_t WrittenBytes(const std::vector<Move>& moves, int64_t block_bytes) {
+  std::set<std::tuple<InodeId, int64_t, int64_t>> written;
+  int64_t bytes = 0;
+  for (const Move& move : moves) {
+    if (move.relocated && written.emplace(move.source, move.source_offset, move.length).second) {
+      bytes += AlignUp(move.length, block_bytes);
+    }
+  }
+  return bytes;
+}
+
 std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const SourceMap& sources,
-                                                  int64_t block_bytes) {
+                                                  int64_t block_bytes, int64_t written_bytes_max) {
   std::vector<Move> moves;
+  // What is written anew, [begin, end) of the extent: the file and offset it is read from. All
+  // references to the same part share it.
+  std::map<std::pair<int64_t, int64_t>, std::pair<InodeId, int64_t>> written;
+  int64_t written_bytes = 0;
   // A fragmented file has thousands of references and as many sources, in the same order: the
   // one behind the last is tried first.
   size_t hint = 0;
@@ -49,7 +84,22 @@ std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const 
         std::find_if(sources.begin(), sources.end(), take);
       }
       if (best == nullptr) {
-        return end - at < block_bytes ? Holder::kTail : Holder::kUnmatchedBlocks;
+        const int64_t gap_end = GapEnd(sources, at, end, block_bytes);
+        const int64_t file_offset = reference.file_offset + (at - reference.extent_offset);
+        const auto [place, is_new] =
+            written.try_emplace({at, gap_end}, std::make_pair(reference.file, file_offset));
+        if (is_new) written_bytes += AlignUp(gap_end - at, block_bytes);
+        if (written_bytes > written_bytes_max) {
+          return end - at < block_bytes ? Holder::kTail : Holder::kUnmatchedBlocks;
+        }
+        moves.push_back({.source = place->second.first,
+                         .source_offset = place->second.second,
+                         .destination = reference.file,
+                         .destination_offset = file_offset,
+                         .length = gap_end - at,
+                         .relocated = true});
+        at = gap_end;
+        continue;
       }
       moves.push_back({.source = best->file,
                        .source_offset = best->file_offset + (at - best->begin),

@@ -34,13 +34,20 @@ struct Move {
   InodeId destination;
   int64_t destination_offset = 0;
   int64_t length = 0;
+  // The data lies nowhere else: it is written anew, as read from `source`, and shared from there.
+  bool relocated = false;
 };
+
+// On-disk bytes that `moves` write anew; what several of them share is written once.
+int64_t WrittenBytes(const std::vector<Move>& moves, int64_t block_bytes);
 
 // Moves that cover all references of `drop`, or what is in the way: kTail if only a partial last
 // block is, kUnmatchedBlocks otherwise. References that refer to nothing below the end of their
-// file are in the way too.
+// file are in the way too. What no source covers is written anew if that is at most
+// `written_bytes_max`.
 std::variant<std::vector<Move>, Holder> PlanMoves(const ExtentView& drop, const SourceMap& sources,
-                                                  int64_t block_bytes);
+                                                  int64_t block_bytes,
+                                                  int64_t written_bytes_max = 0);
 
 // The source ranges that the references of `keep` offer, in the coordinates of an extent whose
 // block 0 lies at byte `shift` of `keep` (0 for an equal extent).

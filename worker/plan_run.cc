@@ -28,6 +28,9 @@ constexpr size_t kPlannedMax = 4'000'000;
 constexpr size_t kCalledPinnedMax = 262'144;
 // How many groups may step aside for others of their batch; further ones wait for the next run.
 constexpr size_t kDeferredMax = 4096;
+// Nothing is written anew when there is less room than this for data: one batch of 2048 groups
+// writes a few MiB as a rule, and others write, too.
+constexpr int64_t kDataRoomMin = int64_t{64} << 20;
 // Groups in pages whose kept members are remembered: their pages come together.
 constexpr size_t kPagedGroupsMax = 1024;
 
@@ -45,6 +48,7 @@ const char* AnswerWord(DedupeAnswer answer) {
     case DedupeAnswer::kReadError: return "read error";
     case DedupeAnswer::kNoSpace: return "no space";
     case DedupeAnswer::kNoMemory: return "no memory";
+    case DedupeAnswer::kNoFiles: return "too many open files";
     case DedupeAnswer::kUnsupported: return "unsupported";
     case DedupeAnswer::kRefused: return "refused";
     case DedupeAnswer::kStopped: return "stopped";
@@ -82,19 +86,20 @@ std::vector<PendingDrop> OncePerExtent(std::vector<PendingDrop> drops) {
 // What one settling thread needs for itself.
 struct PlanRun::SettleThread {
   SettleThread(const Parts& parts, ViewCache& views)
-      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views),
-        checksums(parts.volume) {}
+      : viewer(parts.volume, parts.scope, parts.subvolumes, parts.limits, &views) {}
   ExtentViewer viewer;
-  ChecksumReaders checksums;
+  std::optional<ChecksumReaders> checksums;  // anew for each plan: they remember what they read
 };
 
 PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space)
     : parts_(parts),
       options_(options),
-      executor_(
-          parts.volume,
-          {.thread_count = options.execute_threads, .destinations_max = options.destinations_max},
-          parts.stop, parts.progress),
+      executor_(parts.volume,
+                {.thread_count = options.execute_threads,
+                 .destinations_max = options.destinations_max,
+                 .scratch_directory = options.scratch_directory.value_or(InodeId{}),
+                 .gate = options.gate},
+                parts.stop, parts.progress),
       account_(parts.volume.info().node_bytes, space.metadata_copies) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_, views_));
@@ -123,6 +128,7 @@ absl::Status PlanRun::WorkOnDeferred(PlanKind kind) {
 
 absl::Status PlanRun::Work(PlanKind kind) {
   runs_.Clear();
+  for (const auto& thread : threads_) thread->checksums.emplace(parts_.volume);
   RETURN_IF_ERROR(CommitTouched());
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanReader> plan, parts_.coordinator.FetchPlan(kind));
   Groups batch;
@@ -143,9 +149,13 @@ absl::Status PlanRun::Work(PlanKind kind) {
     }
     if (last) break;
   }
-  RETURN_IF_ERROR(WorkOnDeferred(kind));
-  RETURN_IF_ERROR(WorkOnUnpaid(kind));
+  RETURN_IF_ERROR(WorkOnWhatWaits(kind));
   return ReportNoted();
+}
+
+absl::Status PlanRun::WorkOnWhatWaits(PlanKind kind) {
+  RETURN_IF_ERROR(WorkOnDeferred(kind));
+  return WorkOnUnpaid(kind);
 }
 
 absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
@@ -167,11 +177,13 @@ absl::Status PlanRun::WorkOnUnpaid(PlanKind kind) {
 
 absl::Status PlanRun::WorkOn(PlanKind kind, Groups groups) {
   if (groups.empty()) return absl::OkStatus();
+  if (options_.gate != nullptr) options_.gate->Wait(0, 0, parts_.stop);
   RETURN_IF_ERROR(CheckRoom());
   if (ended_early_) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<Settled> settled, SettleAll(kind, groups));
   const int64_t done_before = parts_.progress.plan_bytes_done.load();
   std::vector<Drop> drops = Merge(groups, settled);
+  LeaveWhatIsNotWritten(drops);
   LeaveWhatDoesNotPay(drops);
   AddExamples(drops);
   if (options_.dry_run) {
@@ -242,11 +254,11 @@ std::vector<absl::StatusOr<Settled>> PlanRun::SettleOne(PlanKind kind, const Gro
   for (size_t i = begin; i < end && !parts_.stop.requested(); ++i) {
     absl::StatusOr<Settled>& one = settled[i - begin];
     if (kind == PlanKind::kInside) {
-      one = SettleInside(groups[i], own.viewer, own.checksums, info, &runs_);
+      one = SettleInside(groups[i], own.viewer, *own.checksums, info, &runs_, options_.relocation);
     } else if (!groups[i].paged) {
-      one = SettleWhole(groups[i], own.viewer, info.block_bytes);
+      one = SettleWhole(groups[i], own.viewer, info.block_bytes, options_.relocation);
     } else if (const Group page = pages.Continue(groups[i]); page.members.size() > 1) {
-      one = SettleWhole(page, own.viewer, info.block_bytes);
+      one = SettleWhole(page, own.viewer, info.block_bytes, options_.relocation);
       if (one.ok()) pages.Note(page, *one);
     }
   }
@@ -305,7 +317,11 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
     if (!options_.dry_run) touched_.insert(one.sources.begin(), one.sources.end());
     for (const ExtentResult& result : one.results) Note(result);
     for (const auto& [pattern, bytes] : one.excluded_bytes) {
-      parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      if (pattern == kExcludedBySize) {
+        parts_.report.size_excluded_bytes += bytes;
+      } else {
+        parts_.report.excluded_bytes[parts_.excludes.text(pattern)] += bytes;
+      }
     }
     std::move(one.drops.begin(), one.drops.end(), std::back_inserter(drops));
   }
@@ -313,9 +329,11 @@ std::vector<Drop> PlanRun::Merge(Groups& groups, std::vector<Settled>& settled) 
 }
 
 void PlanRun::Note(ExtentResult result) {
+  if (result.outcome == Outcome::kRetry) ++totals_.retry_count;
   if (result.outcome == Outcome::kPinned) {
-    if (called_pinned_.size() < kCalledPinnedMax)
+    if (called_pinned_.size() < kCalledPinnedMax) {
       called_pinned_[result.address] = result.generation;
+    }
   } else {
     called_pinned_.erase(result.address);
   }
@@ -333,18 +351,33 @@ void PlanRun::Defer(Group& group) {
 
 void PlanRun::LeaveForNextRun(const Group& group) {
   for (const GroupMember& member : group.members) {
-    if (member.queued) Note({member.address, member.generation, Outcome::kRetry, Holder::kNone, 0});
+    if (member.queued) NoteRetry(member.address, member.generation);
   }
+}
+
+void PlanRun::NoteRetry(uint64_t address, uint64_t generation) {
+  Note({address, generation, Outcome::kRetry, Holder::kNone, 0});
 }
 
 void PlanRun::TryNextTime(uint64_t address, uint64_t generation, const GroupMember& self,
                           const GroupMember& partner) {
-  Note({address, generation, Outcome::kRetry, Holder::kNone, 0});
+  NoteRetry(address, generation);
   // The others too: should the one that was to stay lose its match, it would never be asked about.
   for (const GroupMember* member : {&self, &partner}) {
     if (member->address == 0 || member->address == address) continue;
-    Note({member->address, member->generation, Outcome::kRetry, Holder::kNone, 0});
+    NoteRetry(member->address, member->generation);
   }
+}
+
+void PlanRun::LeaveWhatIsNotWritten(std::vector<Drop>& drops) {
+  if (options_.scratch_directory.has_value() && has_data_room_) return;
+  const auto left = std::stable_partition(drops.begin(), drops.end(),
+                                          [](const Drop& drop) { return drop.written_bytes == 0; });
+  for (auto drop = left; drop != drops.end(); ++drop) {
+    totals_.bytes_relocatable += drop->disk_bytes - drop->written_bytes;
+    Note({drop->address, drop->generation, Outcome::kPinned, drop->held_by, drop->disk_bytes});
+  }
+  drops.erase(left, drops.end());
 }
 
 void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
@@ -370,7 +403,7 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
 void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
   for (const Drop& drop : drops) {
     if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
-    totals_.bytes_freeable += drop.disk_bytes;
+    totals_.bytes_freeable += drop.disk_bytes - drop.written_bytes;
     ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;
   }
@@ -378,26 +411,33 @@ void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
 
 void PlanRun::AddExamples(const std::vector<Drop>& drops) {
   std::vector<Example>& examples = parts_.report.examples;
+  const size_t count_max = static_cast<size_t>(options_.example_count);
+  const auto smaller = [](const Example& a, const Example& b) { return a.bytes < b.bytes; };
   for (const Drop& drop : drops) {
-    if (examples.size() >= static_cast<size_t>(options_.example_count)) return;
-    if (drop.moves.empty() || planned_.contains(drop.address)) continue;
+    if (count_max == 0 || drop.moves.empty() || planned_.contains(drop.address)) continue;
+    const int64_t bytes = drop.disk_bytes - drop.written_bytes;
+    const auto least = std::min_element(examples.begin(), examples.end(), smaller);
+    if (examples.size() >= count_max && bytes <= least->bytes) continue;
     ExtentViewer& viewer = threads_[0]->viewer;
     // People know their files better than the snapshots of them.
     const Move& move =
         *std::min_element(drop.moves.begin(), drop.moves.end(), [](const Move& a, const Move& b) {
-          return a.destination.subvolume < b.destination.subvolume;
+          return std::make_pair(a.relocated, a.destination.subvolume) <
+                 std::make_pair(b.relocated, b.destination.subvolume);
         });
     Example example{.source = viewer.PathOf(move.source),
                     .destination = viewer.PathOf(move.destination),
-                    .bytes = drop.disk_bytes};
+                    .bytes = bytes};
     const auto same_files =
         std::find_if(examples.begin(), examples.end(), [&](const Example& known) {
           return known.source == example.source && known.destination == example.destination;
         });
     if (same_files != examples.end()) {
       same_files->bytes += example.bytes;
-    } else {
+    } else if (examples.size() < count_max) {
       examples.push_back(std::move(example));
+    } else {
+      *least = std::move(example);
     }
   }
 }
@@ -408,6 +448,7 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
     const Drop& drop = drops[i];
     const Execution& execution = executions[i];
     if (execution.moved) ++totals_.drop_count;
+    totals_.bytes_written += execution.written_bytes;
     if (execution.moved || execution.shared_bytes > 0) {
       pending_.push_back({.address = drop.address,
                           .generation = drop.generation,
@@ -477,10 +518,14 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     case DedupeAnswer::kImmutable: pin(Holder::kImmutable); break;
     case DedupeAnswer::kSwapfile: pin(Holder::kSwapfile); break;
     case DedupeAnswer::kReadError:
-      pin(Holder::kRefused);
+      retry();  // it may be mended, and is named until it is
       problem(
           "the data could not be read (device or checksum error); check the filesystem with "
           "`btrfs scrub`");
+      break;
+    case DedupeAnswer::kNoFiles:
+      retry();
+      TellOfOpenFiles();
       break;
     case DedupeAnswer::kOtherMount:
     case DedupeAnswer::kRefused:
@@ -492,6 +537,15 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     default: retry(); break;
   }
   return absl::OkStatus();
+}
+
+void PlanRun::TellOfOpenFiles() {
+  if (std::exchange(told_of_open_files_, true)) return;
+  AddProblem(parts_.report,
+             {.reason = AnswerWord(DedupeAnswer::kNoFiles),
+              .path = parts_.report.mount,
+              .detail = "files of it could not be opened: raise the limit of the process "
+                        "(ulimit -n) or of the system (sysctl fs.file-max), then run again"});
 }
 
 absl::Status PlanRun::Verify() {
@@ -533,8 +587,7 @@ absl::Status PlanRun::VerifyPending(bool last_try) {
   runs_.Clear();
   for (auto& [kind, groups] : again) {
     RETURN_IF_ERROR(WorkOn(kind, std::move(groups)));
-    RETURN_IF_ERROR(WorkOnDeferred(kind));
-    RETURN_IF_ERROR(WorkOnUnpaid(kind));
+    RETURN_IF_ERROR(WorkOnWhatWaits(kind));
   }
   // What was not worked on again is still held by something.
   absl::flat_hash_set<uint64_t> retried;
@@ -579,6 +632,7 @@ absl::Status PlanRun::CheckRoom() {
   ASSIGN_OR_RETURN(const SpaceInfo space, parts_.volume.Space());
   const int64_t room = space.metadata_total - space.metadata_used - space.reserved +
                        space.unallocated / space.metadata_copies;
+  has_data_room_ = space.data_total - space.data_used + space.unallocated >= kDataRoomMin;
   if (room >= options_.metadata_floor_bytes) return absl::OkStatus();
   ended_early_ = !options_.dry_run;  // which only says what would happen
   parts_.report.stopped_because = absl::StrCat(

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,22 @@ struct PlanOptions {
   int example_count = 0;
   // Where a run stops rather than fill the filesystem's metadata.
   int64_t metadata_floor_bytes = 0;
+  // What may be written anew, and where (a directory in scope). Without a directory nothing is
+  // written, and what would be is counted.
+  RelocationLimit relocation = {};
+  std::optional<InodeId> scratch_directory = std::nullopt;
+  OperationGate* gate = nullptr;  // must outlive the run; nullptr: always open
 };
 
 // What a plan's work added up to.
 struct PlanTotals {
   int64_t bytes_shared = 0;
-  int64_t bytes_freed = 0;
+  int64_t bytes_freed = 0;                      // of extents that are gone
+  int64_t bytes_written = 0;                    // anew, in use
+  int64_t bytes_relocatable = 0;                // what writing would have freed, net
   int64_t bytes_freeable = 0;                   // dry runs
   std::map<std::string, int64_t> newly_pinned;  // holder → on-disk bytes; dry runs
+  int64_t retry_count = 0;                      // outcomes that were put off
   int64_t drop_count = 0;  // extents that were (or, in a dry run, would be) dropped
 };
 
@@ -86,6 +95,8 @@ class PlanRun {
   // Groups that stepped aside get their turn; what steps aside again and again waits for the next
   // run.
   absl::Status WorkOnDeferred(PlanKind kind);
+  // Both: WorkOnDeferred, WorkOnUnpaid.
+  absl::Status WorkOnWhatWaits(PlanKind kind);
   // Decides for good on what did not pay when its batch was decided.
   absl::Status WorkOnUnpaid(PlanKind kind);
   absl::StatusOr<std::vector<Settled>> SettleAll(PlanKind kind, const Groups& groups);
@@ -102,6 +113,8 @@ class PlanRun {
   // What became of an extent is not known: it and those of its group are asked about again.
   void TryNextTime(uint64_t address, uint64_t generation, const GroupMember& self,
                    const GroupMember& partner);
+  // Without permission or room to write.
+  void LeaveWhatIsNotWritten(std::vector<Drop>& drops);
   void LeaveWhatDoesNotPay(std::vector<Drop>& drops);
   void CountDryRun(const std::vector<Drop>& drops);
   absl::Status Execute(const std::vector<Drop>& drops);
@@ -113,8 +126,12 @@ class PlanRun {
   // Stops the run if metadata space is about to run out.
   absl::Status CheckRoom();
   void Note(ExtentResult result);
+  // It stays queued.
+  void NoteRetry(uint64_t address, uint64_t generation);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
+  // That the limit of open files is reached: once, not for each of a million extents.
+  void TellOfOpenFiles();
 
   Parts parts_;
   const PlanOptions options_;
@@ -134,13 +151,15 @@ class PlanRun {
   Groups unpaid_;
   absl::flat_hash_set<uint64_t> unpaid_extents_;
   bool last_word_ = false;
-  RunRegistry runs_;
+  bool told_of_open_files_ = false;
+  InsideRuns runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;
   // Dry runs: extents that a real run would have dropped already.
   absl::flat_hash_set<uint64_t> planned_;
   PlanTotals totals_;
   bool ended_early_ = false;
+  bool has_data_room_ = true;
 };
 
 }  // namespace onefold

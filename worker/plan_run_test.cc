@@ -8,6 +8,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/btrfs_errno.h"
 #include "worker/testing/plan_run_fixture.h"
 
 namespace onefold {
@@ -279,8 +280,8 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{-ENOENT, Outcome::kRetry, Holder::kNone, "changed", nullptr},
         AnswerCase{-EPERM, Outcome::kPinned, Holder::kImmutable, nullptr, nullptr},
         AnswerCase{-ETXTBSY, Outcome::kPinned, Holder::kSwapfile, nullptr, nullptr},
-        AnswerCase{-EIO, Outcome::kPinned, Holder::kRefused, nullptr, "read error"},
-        AnswerCase{-EUCLEAN, Outcome::kPinned, Holder::kRefused, nullptr, "read error"},
+        AnswerCase{-EIO, Outcome::kRetry, Holder::kNone, "read error", "read error"},
+        AnswerCase{-EUCLEAN, Outcome::kRetry, Holder::kNone, "read error", "read error"},
         AnswerCase{-EXDEV, Outcome::kPinned, Holder::kRefused, nullptr, "other mount"},
         AnswerCase{-E2BIG, Outcome::kPinned, Holder::kRefused, nullptr, "refused"}));
 
@@ -307,6 +308,21 @@ TEST_P(PlanRunAnswerTest, OutcomeFollowsTheAnswer) {
   } else {
     EXPECT_THAT(report_.problems, IsEmpty());
   }
+}
+
+// What cannot be read is named until it is mended, and then folded: both sides stay queued.
+TEST_F(PlanRunTest, UnreadableSourceIsNamedAndTriedAgain) {
+  const InodeId source = volume().AddFile("source");
+  const uint64_t keep = volume().Append(source, "abcdefgh");
+  const uint64_t drop = FileOf("abcdefgh");
+  Offer(on_.GroupOf({keep, drop}));
+  volume().FailRead(source, absl::DataLossError("checksum"));
+  volume().AnswerAlways(last_file_, {.status = -EIO});
+  WorkAndVerify();
+  EXPECT_THAT(ResultOf(keep), Just(Outcome::kRetry));
+  EXPECT_THAT(ResultOf(drop), Just(Outcome::kRetry));
+  ASSERT_THAT(ProblemReasons(), ElementsAre("read error"));
+  EXPECT_EQ(report_.problems[0].path, "/srv/source");
 }
 
 // The kernel reports the requested length even where nothing moved.
@@ -381,6 +397,22 @@ TEST_F(PlanRunTest, FileThatCannotBeOpenedIsAProblemWithAReason) {
   EXPECT_THAT(ResultOf(drop), Pinned(Holder::kRefused));
   ASSERT_THAT(ProblemReasons(), ElementsAre("refused"));
   EXPECT_EQ(report_.problems[0].detail, "it could not be opened");
+}
+
+// Exit 2 with the limit's own name, said once.
+TEST_F(PlanRunTest, TooManyOpenFilesAreAProblemAndTriedAgain) {
+  report_.mount = "/mnt";
+  std::vector<uint64_t> drops;
+  for (const char* blocks : {"abcd", "efgh", "ijkl"}) {
+    drops.push_back(OfferPair(blocks).second);
+    volume().FailOpen(last_file_, StatusFromErrno(EMFILE, "opening"));
+  }
+  WorkAndVerify();
+  for (const uint64_t drop : drops) EXPECT_THAT(ResultOf(drop), Just(Outcome::kRetry));
+  EXPECT_THAT(report_.counters.skipped, ElementsAre(Pair("too many open files", 3)));
+  ASSERT_THAT(ProblemReasons(), ElementsAre("too many open files"));
+  EXPECT_EQ(report_.problems[0].path, "/mnt");
+  EXPECT_THAT(report_.problems[0].detail, HasSubstr("ulimit -n"));
 }
 
 TEST_F(PlanRunTest, MissingPrivilegeEndsTheVolume) {

@@ -60,16 +60,17 @@ struct Keep {
   bool used = false;
 };
 
-// Drops `candidate` onto one of `keeps`. Returns what is in the way, kNone if it is dropped.
+// Drops `candidate` onto one of `keeps`, writing at most `written_bytes_max` anew. Returns what is
+// in the way, kNone if it is dropped.
 Holder DropOnto(const Candidate& candidate, std::vector<Keep>& keeps, int64_t block_bytes,
-                Settled& settled) {
-  Holder in_the_way = candidate.holder;
-  if (in_the_way != Holder::kNone) return in_the_way;
-  in_the_way = Holder::kUnmatchedBlocks;
+                int64_t written_bytes_max, Holder held_by, Settled& settled) {
+  Holder in_the_way = Holder::kUnmatchedBlocks;
   for (Keep& keep : keeps) {
-    auto planned = PlanMoves(candidate.view, keep.sources, block_bytes);
+    auto planned = PlanMoves(candidate.view, keep.sources, block_bytes, written_bytes_max);
     if (auto* moves = std::get_if<std::vector<Move>>(&planned)) {
       Drop drop = MakeDrop(candidate.view, std::move(*moves));
+      drop.written_bytes = WrittenBytes(drop.moves, block_bytes);
+      drop.held_by = held_by;
       drop.self = candidate.member;
       drop.partner = keep.candidate->member;
       settled.drops.push_back(std::move(drop));
@@ -83,11 +84,19 @@ Holder DropOnto(const Candidate& candidate, std::vector<Keep>& keeps, int64_t bl
 
 // Decides on members whose data is alike in every respect. `candidates` is in keep order, those
 // without a source last.
-void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes, Settled& settled) {
+void SettleAlike(const std::vector<Candidate>& candidates, int64_t block_bytes,
+                 const RelocationLimit& relocation, Settled& settled) {
   std::vector<Keep> keeps;
   std::vector<std::pair<const Candidate*, Holder>> held;
   for (const Candidate& candidate : candidates) {
-    const Holder holder = DropOnto(candidate, keeps, block_bytes, settled);
+    Holder holder = candidate.holder;
+    if (holder == Holder::kNone) {
+      holder = DropOnto(candidate, keeps, block_bytes, 0, Holder::kNone, settled);
+    }
+    if (const int64_t bytes = relocation.WrittenBytesMax(candidate.view.disk_bytes);
+        bytes > 0 && candidate.holder == Holder::kNone && holder != Holder::kNone) {
+      holder = DropOnto(candidate, keeps, block_bytes, bytes, holder, settled);
+    }
     if (holder == Holder::kNone) continue;
     held.emplace_back(&candidate, holder);
     if (candidate.has_source && keeps.size() < kKeepsMax) {
@@ -157,12 +166,13 @@ Drop MakeDrop(const ExtentView& view, std::vector<Move> moves) {
 void NoteExcluded(const ExtentView& view, Settled& settled) {
   std::set<int> patterns;
   for (const Reference& reference : view.references) {
-    if (reference.excluded_by >= 0) patterns.insert(reference.excluded_by);
+    if (reference.excluded_by != -1) patterns.insert(reference.excluded_by);
   }
   for (const int pattern : patterns) settled.excluded_bytes[pattern] += view.disk_bytes;
 }
 
-absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, int64_t block_bytes) {
+absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, int64_t block_bytes,
+                                    const RelocationLimit& relocation) {
   Settled settled;
   // Equal checksums of compressed data are equal data only if they unpack alike.
   std::map<std::pair<uint8_t, int64_t>, std::vector<Candidate>> alike;
@@ -195,7 +205,7 @@ absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, in
     }
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate& a, const Candidate& b) { return KeepOrder(a) < KeepOrder(b); });
-    SettleAlike(candidates, block_bytes, settled);
+    SettleAlike(candidates, block_bytes, relocation, settled);
   }
   return settled;
 }

@@ -10,6 +10,7 @@
 #define ONEFOLD_WORKER_SETTLE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Drop {
   int64_t reference_count = 0;
   int64_t leaf_count = 0;
   int64_t reference_bytes = 0;  // file bytes of the references, in whole blocks
+  // On-disk bytes that relocated moves write anew, and what holds the extent without them.
+  int64_t written_bytes = 0;
+  Holder held_by = Holder::kNone;
   // How to come back to it if it is still there afterwards.
   PlanKind kind = PlanKind::kWhole;
   GroupMember self = {};
@@ -45,13 +49,25 @@ struct Settled {
   std::vector<ExtentResult> results;
   // Extents that `drops` read from: they must not be dropped at the same time.
   std::vector<uint64_t> sources;
-  // Pattern index → on-disk bytes of candidates that only an excluded file keeps from being
-  // dropped.
+  // Pattern index, or kExcludedBySize → on-disk bytes of candidates that only an excluded file
+  // keeps from being dropped.
   std::map<int, int64_t> excluded_bytes;
 };
 
+// How much may be written anew so that an extent can be dropped that blocks without a match hold.
+struct RelocationLimit {
+  // Bytes that are freed, net, for each byte that is written; infinite: nothing is written.
+  double gain_min = std::numeric_limits<double>::infinity();
+
+  bool allowed() const { return gain_min < std::numeric_limits<double>::infinity(); }
+  int64_t WrittenBytesMax(int64_t disk_bytes) const {
+    return static_cast<int64_t>(static_cast<double>(disk_bytes) / (1 + gain_min));
+  }
+};
+
 // Extents with equal digests of all blocks.
-absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, int64_t block_bytes);
+absl::StatusOr<Settled> SettleWhole(const Group& group, ExtentViewer& viewer, int64_t block_bytes,
+                                    const RelocationLimit& relocation = {});
 
 // Readers for the two sides of a comparison, so that each reads on where it was.
 struct ChecksumReaders {
@@ -65,9 +81,18 @@ struct ChecksumReaders {
 // An extent whose head lies inside others: how far the match reaches is settled from checksums,
 // across extent borders and on both sides in file order. `runs`, if given, remembers runs between
 // calls.
+struct InsideRuns {
+  RunRegistry found;
+  RunRegistry relocated;  // those that take some writing
+  void Clear() {
+    found.Clear();
+    relocated.Clear();
+  }
+};
 absl::StatusOr<Settled> SettleInside(const Group& group, ExtentViewer& viewer,
                                      ChecksumReaders& checksums, const VolumeInfo& volume,
-                                     RunRegistry* runs = nullptr);
+                                     InsideRuns* runs = nullptr,
+                                     const RelocationLimit& relocation = {});
 
 // Shared by both.
 ExtentResult ResultOf(const ExtentView& view, Outcome outcome, Holder holder = Holder::kNone);

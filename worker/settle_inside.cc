@@ -240,14 +240,16 @@ absl::StatusOr<Run> ExtendRun(const Side& a, const Side& c, int64_t at, int64_t 
 struct SidePlan {
   std::vector<Drop> drops;
   std::vector<uint64_t> sources;
-  int64_t bytes = 0;
+  int64_t bytes = 0;       // that it is worth
   int64_t references = 0;  // of the extents that would be dropped
   Holder first_holder = Holder::kNone;
 };
 
 // Plans to drop extents of `side` onto `other`: [begin, end) of `side` lies at + shift in `other`.
+// Extents that reach out of it are dropped if `relocation` allows for what else they hold.
 absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t begin, int64_t end,
-                                  int64_t shift, ExtentViewer& viewer, int64_t block_bytes) {
+                                  int64_t shift, ExtentViewer& viewer, int64_t block_bytes,
+                                  const RelocationLimit& relocation) {
   SidePlan plan;
   absl::flat_hash_set<uint64_t> read;  // what is read from stays
   for (const Piece& piece : other.pieces) {
@@ -266,33 +268,43 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
     const auto cut = std::find_if(own.begin(), own.end(), [&](const Piece* part) {
       return part->file_offset < begin || part->file_end() > end;
     });
-    if (cut != own.end()) {  // this reference could not be moved
+    Holder held_by = Holder::kNone;  // without relocation
+    if (cut != own.end()) {          // this reference could not be moved
       const bool only_tail = (*cut)->file_offset >= begin && side.file_bytes > end &&
                              side.file_bytes - end < block_bytes;
-      if (plan.first_holder == Holder::kNone) {
-        plan.first_holder = only_tail ? Holder::kTail : Holder::kUnmatchedBlocks;
+      held_by = only_tail ? Holder::kTail : Holder::kUnmatchedBlocks;
+      if (!relocation.allowed()) {
+        if (plan.first_holder == Holder::kNone) plan.first_holder = held_by;
+        continue;
       }
-      continue;
     }
     // Where the extent's data lies in `other`, over all pieces of the run.
     SourceMap map;
     for (const Piece* part : own) {
-      map.push_back({.begin = part->extent_offset,
-                     .end = part->extent_offset + part->length,
+      const int64_t from = std::max<int64_t>(0, begin - part->file_offset);
+      const int64_t to = std::min(part->length, end - part->file_offset);
+      map.push_back({.begin = part->extent_offset + from,
+                     .end = part->extent_offset + to,
                      .file = other.file,
-                     .file_offset = part->file_offset + shift,
+                     .file_offset = part->file_offset + from + shift,
                      .file_bytes = other.file_bytes});
     }
     ASSIGN_OR_RETURN(std::optional<ExtentView> view, viewer.View(piece.extent, 0));
     if (!view) continue;
     Holder holder = view->FirstHolder();
     if (holder == Holder::kNone) {
-      auto planned = PlanMoves(*view, map, block_bytes);
+      auto planned =
+          PlanMoves(*view, map, block_bytes, relocation.WrittenBytesMax(view->disk_bytes));
       if (auto* moves = std::get_if<std::vector<Move>>(&planned)) {
-        plan.bytes += view->disk_bytes;
-        plan.references += static_cast<int64_t>(view->references.size());
         Drop drop = MakeDrop(*view, std::move(*moves));
         drop.kind = PlanKind::kInside;
+        drop.written_bytes = WrittenBytes(drop.moves, block_bytes);
+        if (drop.written_bytes > 0) {
+          drop.held_by = held_by == Holder::kNone ? Holder::kTail : held_by;
+        }
+        // Freed net; of two sides that free as much, the one that takes less writing.
+        plan.bytes += view->disk_bytes - 2 * drop.written_bytes;
+        plan.references += static_cast<int64_t>(view->references.size());
         plan.drops.push_back(std::move(drop));
         continue;
       }
@@ -306,12 +318,13 @@ absl::StatusOr<SidePlan> PlanSide(const Side& side, const Side& other, int64_t b
 class InsideSettler {
  public:
   InsideSettler(const Group& group, ExtentViewer& viewer, ChecksumReaders& checksums,
-                const VolumeInfo& volume, RunRegistry* runs)
+                const VolumeInfo& volume, InsideRuns* runs, const RelocationLimit& relocation)
       : group_(group),
         viewer_(viewer),
         comparer_(checksums, volume),
         block_(volume.block_bytes),
-        runs_(runs) {}
+        all_runs_(runs),
+        relocation_(relocation) {}
 
   absl::StatusOr<Settled> Run() {
     const GroupMember& query = group_.members.front();
@@ -338,10 +351,13 @@ class InsideSettler {
       settled_.results.push_back(ResultOf(*view, Outcome::kOutOfScope));
       return std::move(settled_);
     }
-    for (size_t i = 1; i < group_.members.size(); ++i) {
-      ASSIGN_OR_RETURN(const bool done, TryPlace(*view, group_.members[i]));
-      if (done) return std::move(settled_);
+    ASSIGN_OR_RETURN(bool done, TryPlaces(*view, {}));
+    // What is found without writing anything goes first, at whatever place.
+    if (!done && matched_ && relocation_.allowed() &&
+        (held_by_ == Holder::kTail || held_by_ == Holder::kUnmatchedBlocks)) {
+      ASSIGN_OR_RETURN(done, TryPlaces(*view, relocation_));
     }
+    if (done) return std::move(settled_);
     if (!matched_) {
       settled_.results.push_back(ResultOf(*view, changed_        ? Outcome::kRetry
                                                  : out_of_scope_ ? Outcome::kOutOfScope
@@ -356,13 +372,28 @@ class InsideSettler {
   }
 
  private:
+  // Tries the places of the query's head. True if something is dropped because of one.
+  absl::StatusOr<bool> TryPlaces(const ExtentView& query, const RelocationLimit& relocation) {
+    limit_ = relocation;
+    runs_ = all_runs_ == nullptr   ? nullptr
+            : relocation.allowed() ? &all_runs_->relocated
+                                   : &all_runs_->found;
+    for (size_t i = 1; i < group_.members.size(); ++i) {
+      ASSIGN_OR_RETURN(const bool done, TryPlace(query, group_.members[i]));
+      if (done) return true;
+    }
+    return false;
+  }
+
   // Tries one place of the query's head. True if something is dropped because of it.
   absl::StatusOr<bool> TryPlace(const ExtentView& query, const GroupMember& place) {
     ASSIGN_OR_RETURN(const std::optional<ExtentView> view,
                      viewer_.View(place.address, place.generation));
     if (!view) {
-      settled_.results.push_back(
-          {.address = place.address, .generation = place.generation, .outcome = Outcome::kGone});
+      if (!limit_.allowed()) {
+        settled_.results.push_back(
+            {.address = place.address, .generation = place.generation, .outcome = Outcome::kGone});
+      }
       return false;
     }
     if (view->compressed()) return false;
@@ -461,9 +492,10 @@ class InsideSettler {
     ASSIGN_OR_RETURN(const onefold::Run run,
                      ExtendRun(a, c, near + first_equal * block_, shift, comparer_));
     if (run.apart == 0) return false;
-    ASSIGN_OR_RETURN(SidePlan drop_a, PlanSide(a, c, run.begin, run.end, shift, viewer_, block_));
-    ASSIGN_OR_RETURN(SidePlan drop_c,
-                     PlanSide(c, a, run.begin + shift, run.end + shift, -shift, viewer_, block_));
+    ASSIGN_OR_RETURN(SidePlan drop_a,
+                     PlanSide(a, c, run.begin, run.end, shift, viewer_, block_, limit_));
+    ASSIGN_OR_RETURN(SidePlan drop_c, PlanSide(c, a, run.begin + shift, run.end + shift, -shift,
+                                               viewer_, block_, limit_));
     // What the other file refers to as well has found nothing new there.
     if (std::find(drop_a.sources.begin(), drop_a.sources.end(), query.address) ==
         drop_a.sources.end()) {
@@ -517,7 +549,11 @@ class InsideSettler {
   ExtentViewer& viewer_;
   Comparer comparer_;
   const int64_t block_;
-  RunRegistry* const runs_;
+  InsideRuns* const all_runs_;
+  const RelocationLimit relocation_;
+  // Of this try.
+  RunRegistry* runs_ = nullptr;
+  RelocationLimit limit_;
   Settled settled_;
   bool matched_ = false;
   bool out_of_scope_ = false;
@@ -529,8 +565,8 @@ class InsideSettler {
 
 absl::StatusOr<Settled> SettleInside(const Group& group, ExtentViewer& viewer,
                                      ChecksumReaders& checksums, const VolumeInfo& volume,
-                                     RunRegistry* runs) {
-  return InsideSettler(group, viewer, checksums, volume, runs).Run();
+                                     InsideRuns* runs, const RelocationLimit& relocation) {
+  return InsideSettler(group, viewer, checksums, volume, runs, relocation).Run();
 }
 
 }  // namespace onefold

@@ -78,6 +78,7 @@ struct RawReference {
 // Space of the filesystem, in bytes, from BTRFS_IOC_SPACE_INFO and the devices.
 struct SpaceInfo {
   int64_t data_used = 0;
+  int64_t data_total = 0;       // of allocated chunks
   int64_t metadata_used = 0;    // counted once, whatever the profile
   int64_t metadata_total = 0;   // of allocated chunks, counted once
   int64_t metadata_copies = 1;  // 2 for DUP and RAID1
@@ -101,6 +102,18 @@ class OpenFile {
 
   // Drops clean pages of the range from the page cache.
   virtual void DropPages(int64_t offset, int64_t length) = 0;
+};
+
+// A file of our own without a name, for data that is to lie elsewhere on disk. Gone with this
+// object, and after a crash: it has no name to begin with.
+class ScratchFile : public OpenFile {
+ public:
+  // RESOURCE_EXHAUSTED: no room.
+  virtual absl::Status Write(int64_t offset, absl::string_view data) = 0;
+  // On-disk bytes of what was written, once it is on disk (after a Dedupe from it).
+  virtual absl::StatusOr<int64_t> DiskBytes() = 0;
+  // Empties it.
+  virtual absl::Status Clear() = 0;
 };
 
 // One destination of a dedupe call.
@@ -140,6 +153,12 @@ class Volume {
   //
   // NOT_FOUND  gone, or its subvolume is.
   virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(const InodeId& file) = 0;
+
+  // A new scratch file in the subvolume of `directory`, from which any file can share.
+  //
+  // FAILED_PRECONDITION  nothing can be written there (a read-only subvolume, not a directory).
+  // RESOURCE_EXHAUSTED   no room.
+  virtual absl::StatusOr<std::unique_ptr<ScratchFile>> NewScratchFile(const InodeId& directory) = 0;
 
   // Lets `destinations` share [offset, offset + length) of `source` where the bytes are equal; the
   // kernel compares under lock. Fills in status and bytes of each. At most kDedupeDestinationsMax.

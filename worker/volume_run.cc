@@ -31,6 +31,8 @@ constexpr int64_t kSmallVolumeBytes = int64_t{4} << 30;
 constexpr int64_t kStaleShare = 100;
 // Files that everything but the executor's destinations may need: RocksDB, gRPC, the terminal.
 constexpr int64_t kOtherFiles = 120;
+// How often a run looks at what it wrote itself, or put off.
+constexpr int kRoundsMax = 4;
 
 // Decides what may be touched; a change of it makes outcomes worth another look.
 uint64_t ScopeDigest(const std::vector<ScopeRoot>& roots, const ExcludeList& excludes,
@@ -49,6 +51,7 @@ uint64_t ScopeDigest(const std::vector<ScopeRoot>& roots, const ExcludeList& exc
   AppendBig64(text, options.min_file_bytes);
   AppendBig64(text, options.max_file_bytes);
   text.push_back(options.skip_readonly_subvolumes ? 1 : 0);
+  if (options.relocate) absl::StrAppend(&text, "relocate ", options.relocate_gain_min);
   return ChecksumDigest(text);
 }
 
@@ -84,9 +87,10 @@ class VolumeRunner {
         limits_{.min_file_bytes = options.min_file_bytes,
                 .max_file_bytes = options.max_file_bytes,
                 .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
-        index_(volume, coordinator, stop, progress),
+        index_(volume, coordinator, stop, progress, options.gate),
         requests_before_(progress.dedupe_requests.load()),
-        bytes_read_before_(progress.file_bytes_read.load()) {}
+        bytes_read_before_(progress.file_bytes_read.load()),
+        undecided_before_(progress.plan_bytes_total.load() - progress.plan_bytes_done.load()) {}
 
   absl::Status Run();
 
@@ -95,9 +99,15 @@ class VolumeRunner {
   VolumeState StateAt(int64_t generation);
   absl::Status Scan();
   absl::Status Plan(const SpaceInfo& space);
+  // One round of planning and executing. `all_windows`: old data is streamed past new heads.
+  absl::Status WorkOnce(PlanRun& run, bool all_windows);
+  // The changes since the last scan.
+  absl::Status ScanAgain();
   // Streams the windows that may hold heads. `dropped`: extents that found an equal one already.
-  absl::Status FindInside(int64_t dropped);
-  PlanOptions MakePlanOptions(const SpaceInfo& space) const;
+  absl::Status FindInside(int64_t dropped, bool all_windows);
+  PlanOptions MakePlanOptions(const SpaceInfo& space);
+  // A directory in scope where files can be made.
+  std::optional<InodeId> FindScratchDirectory();
   void CountScan();
   void CountSummary(const PlanSummary& summary, const std::map<std::string, int64_t>& newly_pinned);
 
@@ -117,6 +127,7 @@ class VolumeRunner {
   // Progress counts all volumes of a run.
   const int64_t requests_before_;
   const int64_t bytes_read_before_;
+  const int64_t undecided_before_;
   VolumeOrder order_;
 };
 
@@ -172,22 +183,32 @@ void VolumeRunner::CountScan() {
   report_.counters.extents_total = index_.totals().extent_count;
 }
 
-absl::Status VolumeRunner::FindInside(int64_t dropped) {
+absl::Status VolumeRunner::FindInside(int64_t dropped, bool all_windows) {
   const PhaseTimer timer(clock_, report_.scan_seconds);
   const IndexTotals& totals = index_.totals();
   // Nothing new is left to look for: every new extent was a copy, and no older head waits.
-  if (!options_.full && report_.incremental && dropped >= index_.extents_scanned() &&
+  if (!all_windows && report_.incremental && dropped >= index_.extents_scanned() &&
       totals.new_head_count <= index_.extents_scanned()) {
     return absl::OkStatus();
   }
-  const bool all = options_.full || totals.new_head_count * kNewHeadsShare > totals.head_count ||
+  const bool all = all_windows || totals.new_head_count * kNewHeadsShare > totals.head_count ||
                    (totals.new_head_count > 0 && totals.extent_bytes <= kSmallVolumeBytes);
   if (!all && index_.extents_scanned() == 0) return absl::OkStatus();
   return index_.StreamWindows(all ? 0 : order_.scanned_generation);
 }
 
-PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
+std::optional<InodeId> VolumeRunner::FindScratchDirectory() {
+  if (!options_.relocate) return std::nullopt;
+  for (const ScopeRoot& root : target_.roots) {
+    const InodeId directory{.subvolume = root.subvolume_id, .inode = root.inode};
+    if (options_.dry_run || volume_.NewScratchFile(directory).ok()) return directory;
+  }
+  return std::nullopt;
+}
+
+PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) {
   PlanOptions plan{.dry_run = options_.dry_run, .example_count = options_.example_count};
+  plan.gate = options_.gate;
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   // Settling waits for metadata to be read more than it computes.
   plan.settle_threads = options_.thread_count > 0 ? std::min(options_.thread_count, 16)
@@ -200,6 +221,8 @@ PlanOptions VolumeRunner::MakePlanOptions(const SpaceInfo& space) const {
                                 : 1024;
   plan.destinations_max = static_cast<size_t>(std::clamp<int64_t>(
       (files_max - kOtherFiles) / plan.execute_threads - 1, 1, kDedupeDestinationsMax));
+  plan.relocation.gain_min = options_.relocate_gain_min;
+  plan.scratch_directory = FindScratchDirectory();
   plan.metadata_floor_bytes =
       std::clamp(space.unallocated / 20, kMetadataFloorBytesMin, kMetadataFloorBytesMax);
   return plan;
@@ -216,6 +239,35 @@ void VolumeRunner::CountSummary(const PlanSummary& summary,
   for (const auto& [state, count] : summary.incomplete_extents) counters.skipped[state] += count;
 }
 
+absl::Status VolumeRunner::ScanAgain() {
+  ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit());
+  ASSIGN_OR_RETURN(order_, coordinator_.Sync(StateAt(generation)));
+  return index_.Scan(order_, generation);
+}
+
+absl::Status VolumeRunner::WorkOnce(PlanRun& run, bool all_windows) {
+  const auto work = [&](PlanKind kind) -> absl::Status {
+    progress_.phase = options_.dry_run ? Progress::Phase::kPlanning : Progress::Phase::kDeduping;
+    const PhaseTimer timer(clock_,
+                           options_.dry_run ? report_.plan_seconds : report_.execute_seconds);
+    return run.Work(kind);
+  };
+  const auto unfinished = [&] { return stop_.requested() || run.ended_early(); };
+  absl::Status status = work(PlanKind::kWhole);
+  if (status.ok() && options_.match_inside && !unfinished()) {
+    progress_.phase = Progress::Phase::kScanning;
+    status = FindInside(run.totals().drop_count, all_windows);
+    if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
+    if (absl::IsCancelled(status)) status = absl::OkStatus();
+  }
+  if (options_.dry_run) return status;
+  // What was moved counts, whatever happened afterwards.
+  progress_.phase = Progress::Phase::kSettling;
+  const PhaseTimer timer(clock_, report_.execute_seconds);
+  status.Update(run.Verify());
+  return status;
+}
+
 absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   const PlanRun::Parts parts{.volume = volume_,
                              .coordinator = coordinator_,
@@ -227,32 +279,35 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
                              .progress = progress_,
                              .report = report_};
   PlanRun run(parts, MakePlanOptions(space), space);
-  const auto work = [&](PlanKind kind) -> absl::Status {
-    progress_.phase = options_.dry_run ? Progress::Phase::kPlanning : Progress::Phase::kDeduping;
-    const PhaseTimer timer(clock_,
-                           options_.dry_run ? report_.plan_seconds : report_.execute_seconds);
-    return run.Work(kind);
-  };
   const auto unfinished = [&] { return stop_.requested() || run.ended_early(); };
-  absl::Status status = work(PlanKind::kWhole);
-  if (status.ok() && options_.match_inside && !unfinished()) {
-    progress_.phase = Progress::Phase::kScanning;
-    status = FindInside(run.totals().drop_count);
-    if (status.ok() && !unfinished()) status = work(PlanKind::kInside);
+  absl::Status status = WorkOnce(run, options_.full);
+  // What was written anew is new to the index, and may lie elsewhere after all; what was put off
+  // because of something else that moved can be decided now.
+  PlanTotals before;
+  const auto goes_on = [&] {
+    const PlanTotals& now = run.totals();
+    return !options_.dry_run && status.ok() && !unfinished() &&
+           (now.bytes_written > before.bytes_written ||
+            (now.retry_count > before.retry_count && now.drop_count > before.drop_count));
+  };
+  for (int round = 1; round < kRoundsMax && goes_on(); ++round) {
+    const bool all_windows = run.totals().bytes_written > before.bytes_written;
+    before = run.totals();
+    status = ScanAgain();
+    if (status.ok()) status = WorkOnce(run, all_windows);
     if (absl::IsCancelled(status)) status = absl::OkStatus();
   }
-  // What was moved counts, whatever happened afterwards.
-  if (!options_.dry_run) {
-    progress_.phase = Progress::Phase::kSettling;
-    const PhaseTimer timer(clock_, report_.execute_seconds);
-    status.Update(run.Verify());
+  if (unfinished()) {
+    report_.undecided_bytes =
+        std::max<int64_t>(0, progress_.plan_bytes_total.load() - progress_.plan_bytes_done.load());
   }
   RunCounters& counters = report_.counters;
   counters.dedupe_requests = progress_.dedupe_requests.load() - requests_before_;
   counters.file_bytes_read = progress_.file_bytes_read.load() - bytes_read_before_;
-  counters.bytes_written = 0;
+  counters.bytes_written = run.totals().bytes_written;
   counters.bytes_shared = run.totals().bytes_shared;
-  counters.bytes_freed = run.totals().bytes_freed;
+  counters.bytes_freed = run.totals().bytes_freed - run.totals().bytes_written;
+  counters.bytes_relocatable = run.totals().bytes_relocatable;
   if (options_.dry_run) {
     counters.bytes_shared = 0;
     counters.bytes_freed = 0;
@@ -270,9 +325,7 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
 
   // The run touched leaves itself: with the cursor behind them the next run need not read them
   // again.
-  ASSIGN_OR_RETURN(const int64_t generation, volume_.Commit());
-  ASSIGN_OR_RETURN(order_, coordinator_.Sync(StateAt(generation)));
-  const absl::Status scanned = index_.Scan(order_, generation);
+  const absl::Status scanned = ScanAgain();
   counters.extents_total = index_.totals().extent_count;
   return absl::IsCancelled(scanned) ? absl::OkStatus() : scanned;
 }

@@ -21,10 +21,16 @@
 #include "common/uuid.h"
 #include "worker/coordinator_client.h"
 #include "worker/exclude.h"
+#include "worker/operation_gate.h"
 #include "worker/progress.h"
 #include "worker/scope.h"
 
 namespace onefold {
+
+// Relocation costs writing and an extent more in the file; twice as much is worth that.
+inline constexpr double kRelocateGainMin = 2;
+// Next to nothing, but one block for a hundred is no gain: the file falls into one more piece.
+inline constexpr double kRelocateAllGainMin = 0.01;
 
 // What a person asked for.
 struct RunOptions {
@@ -32,10 +38,16 @@ struct RunOptions {
   bool full = false;         // stream old checksums past all heads, reconsider everything
   bool match_inside = true;  // --match=all
   bool skip_readonly_subvolumes = false;
+  // What holds an extent and lies nowhere else may be written anew if so many bytes are freed, net,
+  // for each byte that is written. Without `relocate`, what that would free is counted only.
+  bool relocate = false;
+  double relocate_gain_min = kRelocateGainMin;
   int64_t min_file_bytes = 0;  // files smaller than this are left alone
   int64_t max_file_bytes = 0;  // files larger than this are left alone; 0: no limit
   int thread_count = 0;        // 0: chosen by the number of cores
   int example_count = 0;       // how many examples to collect
+  // Must outlive the run; nullptr: nothing holds it up.
+  OperationGate* gate = nullptr;
 };
 
 // One filesystem that is to be worked on.

@@ -71,7 +71,7 @@ class BalanceTest(case.OnefoldTest):
         volume = self.settled_volume()
         volume.subvolume("s")
         for name in ("a", "b"):
-            volume.write(f"s/{name}", pattern(1, MIB), sync=True)
+            volume.write(f"s/{name}", pattern(7777, MIB), sync=True)
         volume.snapshot("s", "snap")
         self.dedupe(volume, frees=MIB)
         self.assertIn("no errors found",

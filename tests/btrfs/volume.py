@@ -97,6 +97,9 @@ class Volume:
             self.loop = None
         command("rm", "-rf", "--one-file-system", self.folder, check=False)
 
+    def uuid(self):
+        return command("findmnt", "-no", "UUID", self.root).strip()
+
     # Files.
 
     def path(self, name=""):

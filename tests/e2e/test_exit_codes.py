@@ -60,6 +60,17 @@ class RootTest(case.OnefoldTest):
         self.assertEqual(run.code, 1, run)
         self.assertIn("*", run.stderr, run)
 
+    # Too few open files: raised where that is allowed, refused before anything begins where not.
+    def test_limit_of_open_files(self):
+        volume = self.volume_with_pair()
+        for limit in (0, 12, 16, 20, 64, 127):
+            run = self.finish(self.start(volume.root, prefix=("prlimit", f"--nofile={limit}:{limit}")))
+            if limit >= 12:  # below, not even its libraries can be loaded
+                self.assertEqual(run.code, 1, run)
+                self.assertRegex(run.stderr, "ulimit -n", run)
+        self.assertFalse(os.path.exists(self.state))
+        self.dedupe(volume, prefix=("prlimit", "--nofile=20:128"), frees=MIB)
+
     # No path, nothing stored: told what to type.
     def test_nothing_to_replay(self):
         run = self.onefold()

@@ -236,6 +236,31 @@ class ReplayTest(case.OnefoldTest):
                 volume.write(f"{folder}/{name}.iso", pattern(10 + number, MIB), sync=True)
         return volume
 
+    # Without its log the database is one of an earlier run, with other paths and excludes.
+    def test_lost_log(self):
+        volume = self.volume_with_pairs()
+        self.dedupe(volume)
+        self.dedupe(volume, "--exclude=*.iso", paths=[volume.path("x")])
+        state = os.path.join(self.state, "state")
+        logs = [os.path.join(state, name) for name in os.listdir(state) if name.endswith(".log")]
+        self.assertTrue(logs, os.listdir(state))
+        for name in ("x/c", "x/d.iso", "y/c"):
+            volume.write(name, pattern(0, MIB), sync=True)
+        used = volume.used_data()
+        for damage in ("cut", "gone"):
+            with self.subTest(damage):
+                if damage == "cut":
+                    os.truncate(logs[-1], 0)
+                else:
+                    os.unlink(logs[-1])
+                before = sorted(os.listdir(state))
+                for paths in ([], [volume.path("x")]):
+                    run = self.onefold(*paths)
+                    self.assertEqual((run.code, run.report["outcome"]), (1, "refused"), run)
+                    self.assertIn(state, run.stderr, run)
+                self.assertEqual(sorted(os.listdir(state)), before)
+                self.assertEqual(volume.used_data(), used)
+
     # Without a path the stored paths and options run again: cases 195, 209.
     def test_stored_paths_and_options(self):
         volume = self.volume_with_pairs()

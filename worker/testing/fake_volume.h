@@ -178,6 +178,9 @@ class FakeVolume final : public Volume {
   // its file, so that references are looked up.
   void FailSearch(uint64_t tree, absl::Status status);
   void FailReferences(uint64_t address, absl::Status status);
+  // What every further attempt to make a scratch file, or to write to one, is answered; OK: the
+  // truth.
+  void FailScratch(absl::Status make, absl::Status write);
   // How long each dedupe call takes.
   void SetDedupeDelay(std::chrono::microseconds delay);
 
@@ -228,6 +231,7 @@ class FakeVolume final : public Volume {
   absl::StatusOr<std::vector<RawReference>> References(uint64_t address,
                                                        int64_t reference_max) override;
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const InodeId& file) override;
+  absl::StatusOr<std::unique_ptr<ScratchFile>> NewScratchFile(const InodeId& directory) override;
   int Dedupe(OpenFile& source, int64_t offset, int64_t length,
              absl::Span<DedupeDestination> destinations) override;
   absl::StatusOr<int64_t> Commit() override;
@@ -235,7 +239,9 @@ class FakeVolume final : public Volume {
   absl::StatusOr<SpaceInfo> Space() override;
 
  private:
+  class HasId;
   class File;
+  class Scratch;
 
   struct Item {
     std::string body;
@@ -337,6 +343,8 @@ class FakeVolume final : public Volume {
   std::map<uint64_t, absl::Status> reference_errors_ ABSL_GUARDED_BY(mutex_);
   int64_t reference_look_ups_ ABSL_GUARDED_BY(mutex_) = 0;
   bool owners_hidden_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status scratch_error_ ABSL_GUARDED_BY(mutex_);
+  absl::Status scratch_write_error_ ABSL_GUARDED_BY(mutex_);
   std::chrono::microseconds dedupe_delay_ ABSL_GUARDED_BY(mutex_){0};
   std::function<void(const DedupeCall&, size_t)> before_dedupe_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> before_commit_ ABSL_GUARDED_BY(mutex_);

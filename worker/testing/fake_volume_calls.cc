@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/status_macros.h"
 #include "worker/testing/fake_volume.h"
 
 namespace onefold {
@@ -22,7 +23,13 @@ bool IsSystemTree(uint64_t tree) {
 
 }  // namespace
 
-class FakeVolume::File final : public OpenFile {
+class FakeVolume::HasId {
+ public:
+  virtual ~HasId() = default;
+  virtual const InodeId& id() const = 0;
+};
+
+class FakeVolume::File final : public OpenFile, public HasId {
  public:
   File(FakeVolume& volume, const InodeId& id) : volume_(volume), id_(id) {
     MutexLock lock(&volume_.mutex_);
@@ -73,12 +80,77 @@ class FakeVolume::File final : public OpenFile {
     pages.erase(pages.lower_bound(first), pages.lower_bound(end));
   }
 
-  const InodeId& id() const { return id_; }
+  const InodeId& id() const override { return id_; }
 
  private:
   FakeVolume& volume_;
   const InodeId id_;
 };
+
+class FakeVolume::Scratch final : public ScratchFile, public HasId {
+ public:
+  Scratch(FakeVolume& volume, const InodeId& id) : volume_(volume), file_(volume, id) {}
+  ~Scratch() override { volume_.Remove(file_.id()); }
+
+  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<char> buffer) override {
+    return file_.Read(offset, buffer);
+  }
+  std::vector<bool> ResidentPages(int64_t offset, int64_t length) override {
+    return file_.ResidentPages(offset, length);
+  }
+  void DropPages(int64_t offset, int64_t length) override { file_.DropPages(offset, length); }
+  const InodeId& id() const override { return file_.id(); }
+
+  absl::Status Write(int64_t offset, absl::string_view data) override {
+    {
+      MutexLock lock(&volume_.mutex_);
+      RETURN_IF_ERROR(volume_.scratch_write_error_);
+    }
+    CHECK(offset % volume_.block_ == 0);
+    Blocks blocks;
+    for (size_t at = 0; at < data.size(); at += volume_.block_) {
+      uint64_t number = 0;
+      std::memcpy(&number, data.data() + at, std::min<size_t>(8, data.size() - at));
+      blocks = blocks + Blocks::Repeated(number, 1);
+    }
+    volume_.Overwrite(id(), offset / volume_.block_, blocks);
+    volume_.SetSize(id(), offset + static_cast<int64_t>(data.size()));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int64_t> DiskBytes() override {
+    int64_t bytes = 0;
+    for (const uint64_t extent : volume_.ExtentsOf(id())) {
+      bytes += volume_.DiskOf(extent).count() * volume_.block_;
+    }
+    return bytes;
+  }
+
+  absl::Status Clear() override {
+    volume_.SetSize(id(), 0);
+    return absl::OkStatus();
+  }
+
+ private:
+  FakeVolume& volume_;
+  File file_;
+};
+
+absl::StatusOr<std::unique_ptr<ScratchFile>> FakeVolume::NewScratchFile(const InodeId& directory) {
+  {
+    MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(scratch_error_);
+  }
+  const InodeId id = AddFile("scratch", {.subvolume = directory.subvolume});
+  Unlink(id);
+  return std::make_unique<Scratch>(*this, id);
+}
+
+void FakeVolume::FailScratch(absl::Status make, absl::Status write) {
+  MutexLock lock(&mutex_);
+  scratch_error_ = std::move(make);
+  scratch_write_error_ = std::move(write);
+}
 
 absl::Status FakeVolume::Search(const TreeRange& range,
                                 const std::function<bool(const TreeItem&)>& visit) {
@@ -172,11 +244,11 @@ absl::StatusOr<std::unique_ptr<OpenFile>> FakeVolume::Open(const InodeId& file) 
 
 int FakeVolume::Dedupe(OpenFile& source, int64_t offset, int64_t length,
                        absl::Span<DedupeDestination> destinations) {
-  const InodeId from = static_cast<File&>(source).id();
+  const InodeId from = dynamic_cast<HasId&>(source).id();
   DedupeCall call{.source = from, .offset = offset, .length = length};
   std::set<InodeId> files = {from};
   for (const DedupeDestination& destination : destinations) {
-    const InodeId file = static_cast<File*>(destination.file)->id();
+    const InodeId file = dynamic_cast<HasId&>(*destination.file).id();
     call.destinations.push_back({.file = file, .offset = destination.offset});
     files.insert(file);
   }

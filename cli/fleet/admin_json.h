@@ -1,0 +1,32 @@
+// What programs read: one line of ASCII JSON for each answer. docs/json.md lists the fields; they
+// are only ever added. What is not known, or does not apply, is null, never 0 or "". Pure.
+
+#ifndef ONEFOLD_CLI_FLEET_ADMIN_JSON_H_
+#define ONEFOLD_CLI_FLEET_ADMIN_JSON_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "onefold/v1/admin_service.pb.h"
+
+namespace onefold {
+
+// Without a newline at the end, all of them.
+std::string HostsJson(const std::vector<v1::Host>& hosts);
+// `done`: what was asked for was done to it; false in a dry run.
+std::string HostJson(const v1::Host& host, bool done);
+std::string JoinTokenJson(const v1::CreateJoinTokenResponse& token, absl::string_view join);
+std::string UserJson(absl::string_view name, v1::UserRole role, absl::string_view bundle_path,
+                     absl::string_view coordinator, const v1::CreateUserResponse& user);
+std::string PoliciesJson(const std::vector<v1::Policy>& policies);
+std::string PolicyJson(const v1::Policy& policy, bool deleted);
+std::string PolicyChangesJson(const v1::ApplyPoliciesResponse& changes, bool applied);
+std::string RunsJson(const std::vector<v1::Run>& runs, const std::vector<std::string>& refused);
+std::string RunStateJson(const v1::Run& run);
+std::string ErrorJson(const absl::Status& status);
+
+}  // namespace onefold
+
+#endif  // ONEFOLD_CLI_FLEET_ADMIN_JSON_H_

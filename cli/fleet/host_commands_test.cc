@@ -1,0 +1,183 @@
+#include "cli/fleet/host_commands.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/fleet/testing/verb_fixture.h"
+#include "cli/fleet/user_bundle.h"
+#include "common/testing/status_matchers.h"
+#include "common/testing/temp_dir.h"
+
+namespace onefold {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class HostCommandsTest : public VerbTest {
+ protected:
+  void AnswerHosts(const std::vector<v1::Host>& hosts) {
+    v1::ListHostsResponse response;
+    for (const v1::Host& host : hosts) *response.add_hosts() = host;
+    client_.list_hosts.Answer(response);
+  }
+};
+
+TEST_F(HostCommandsTest, ListGoesThroughAllPages) {
+  v1::ListHostsResponse page;
+  *page.add_hosts() = SampleHost("host-1", "nas1");
+  page.set_next_page_token("more");
+  client_.list_hosts.Answer(page);
+  AnswerHosts({SampleHost("host-2", "nas2")});
+  EXPECT_EQ(Run(ListHostsVerb(), {}), 0);
+  EXPECT_THAT(console_.out, HasSubstr("nas1"));
+  EXPECT_THAT(console_.out, HasSubstr("nas2"));
+  ASSERT_THAT(client_.list_hosts.requests, SizeIs(2));
+  EXPECT_EQ(client_.list_hosts.requests[1].page_token(), "more");
+}
+
+// A coordinator gone mad must not make us ask for ever.
+TEST_F(HostCommandsTest, AListWithoutEndEnds) {
+  v1::ListHostsResponse page;
+  page.set_next_page_token("more");
+  client_.list_hosts.Answer(page);
+  EXPECT_EQ(Run(ListHostsVerb(), {}), 1);
+}
+
+TEST_F(HostCommandsTest, ListAsJson) {
+  AnswerHosts({SampleHost("host-1", "nas1")});
+  EXPECT_EQ(Run(ListHostsVerb(), {"--json"}), 0);
+  EXPECT_EQ(json::parse(console_.out)["hosts"][0]["host_id"], "host-1");
+}
+
+TEST_F(HostCommandsTest, DrainAndResume) {
+  v1::DrainHostResponse drained;
+  *drained.mutable_host() = SampleHost("host-1", "nas1");
+  client_.drain_host.Answer(drained);
+  EXPECT_EQ(Run(DrainHostVerb(), {"nas1"}), 0);
+  EXPECT_EQ(client_.drain_host.requests.at(0).host(), "nas1");
+  EXPECT_EQ(Run(ResumeHostVerb(), {"nas1", "--json"}), 0);
+  EXPECT_EQ(json::parse(console_.out)["done"], true);
+  EXPECT_EQ(Run(DrainHostVerb(), {}), 1);
+  EXPECT_THAT(console_.err, HasSubstr("onefold fleet drain --help"));
+}
+
+// A slip of the hand must not cost a certificate.
+TEST_F(HostCommandsTest, ForgetDoesNothingWithoutYes) {
+  AnswerHosts({SampleHost("host-1", "nas1"), SampleHost("host-2", "nas2")});
+  EXPECT_EQ(Run(ForgetHostVerb(), {"nas1"}), 1);
+  EXPECT_THAT(console_.out, HasSubstr("nas1 (host-1, 1 volume) would lose"));
+  EXPECT_THAT(console_.err, HasSubstr("--yes"));
+  EXPECT_EQ(Run(ForgetHostVerb(), {"host-2", "--dry-run"}), 0);
+  EXPECT_EQ(Run(ForgetHostVerb(), {"nas1", "--dry-run", "--yes"}), 0);
+  EXPECT_THAT(client_.forget_host.requests, IsEmpty());
+  EXPECT_EQ(Run(ForgetHostVerb(), {"nas1", "--yes"}), 0);
+  ASSERT_THAT(client_.forget_host.requests, SizeIs(1));
+  EXPECT_EQ(client_.forget_host.requests[0].host(), "nas1");
+}
+
+TEST_F(HostCommandsTest, ForgetNamesWhatIsUnclear) {
+  AnswerHosts({SampleHost("host-1", "nas"), SampleHost("host-2", "nas")});
+  EXPECT_EQ(Run(ForgetHostVerb(), {"nas"}), 1);
+  EXPECT_THAT(console_.err, HasSubstr("host-1 host-2"));
+  EXPECT_EQ(Run(ForgetHostVerb(), {"nasx"}), 1);
+  EXPECT_THAT(console_.err, HasSubstr("onefold fleet list"));
+}
+
+TEST_F(HostCommandsTest, TokenPrintsWhatToType) {
+  v1::CreateJoinTokenResponse token;
+  token.set_token("of1-abc");
+  token.set_address("nas.example:7171");
+  token.mutable_expire_time()->set_seconds(kSampleSeconds);
+  client_.create_join_token.Answer(token);
+  EXPECT_EQ(Run(CreateTokenVerb(), {"--ttl", "90m"}), 0);
+  EXPECT_EQ(console_.out, "onefold fleet join of1-abc@nas.example:7171\n");
+  EXPECT_THAT(console_.err, HasSubstr("2001-09-09T01:46:40Z"));
+  EXPECT_EQ(client_.create_join_token.requests.at(0).ttl().seconds(), 5400);
+  EXPECT_EQ(client_.create_join_token.requests.at(0).request_id(), "request-1");
+}
+
+// Without an address of its own, the coordinator is where we found it.
+TEST_F(HostCommandsTest, TokenWithoutAnAddress) {
+  v1::CreateJoinTokenResponse token;
+  token.set_token("of1-abc");
+  client_.create_join_token.Answer(token);
+  EXPECT_EQ(Run(CreateTokenVerb(), {"--json"}), 0);
+  EXPECT_EQ(json::parse(console_.out)["join"], "of1-abc@nas1:7171");
+  EXPECT_EQ(console_.err, "");
+}
+
+TEST_F(HostCommandsTest, TokenRefusesOddSpans) {
+  for (const char* ttl : {"0", "31d", "soon", "-1h"}) {
+    EXPECT_EQ(Run(CreateTokenVerb(), {"--ttl", ttl}), 1) << ttl;
+  }
+  EXPECT_THAT(client_.create_join_token.requests, IsEmpty());
+}
+
+class AddUserTest : public HostCommandsTest {
+ protected:
+  void AnswerUser() {
+    v1::CreateUserResponse user;
+    user.set_certificate_pem(Pem("CERTIFICATE"));
+    user.set_authority_pem(Pem("CERTIFICATE"));
+    user.mutable_expire_time()->set_seconds(kSampleSeconds);
+    client_.create_user.Answer(user);
+  }
+
+  TempDir folder_;
+  const std::string path_ = folder_.path() + "/alice.pem";
+};
+
+TEST_F(AddUserTest, WritesABundle) {
+  AnswerUser();
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "operator", "--output", path_}), 0);
+  EXPECT_EQ(console_.out, path_ + "\n");
+  const auto bundle = ReadUserBundle(path_);
+  ASSERT_THAT(bundle, IsOk());
+  EXPECT_EQ(bundle->name, "alice");
+  EXPECT_EQ(bundle->coordinator, "nas1:7171");
+  const v1::CreateUserRequest& request = client_.create_user.requests.at(0);
+  EXPECT_EQ(request.role(), v1::USER_ROLE_OPERATOR);
+  EXPECT_EQ(request.certificate_request_pem(), Pem("CERTIFICATE REQUEST"));
+  // The key stays here.
+  EXPECT_THAT(request.DebugString(), Not(HasSubstr("PRIVATE")));
+}
+
+// A file that is there already is found out before an earlier certificate is revoked for nothing.
+TEST_F(AddUserTest, NothingIsAskedForThatCannotBeKept) {
+  AnswerUser();
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--output", path_}), 0);
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--output", path_}), 1);
+  EXPECT_THAT(console_.err, HasSubstr("exists"));
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--output", "/nonexistent/a"}), 1);
+  EXPECT_EQ(Run(AddUserVerb(), {"alice"}), 1);
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "root"}), 1);
+  EXPECT_EQ(Run(AddUserVerb(), {"al/ice", "--role", "admin"}), 1);
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--address", "a b"}), 1);
+  EXPECT_THAT(client_.create_user.requests, SizeIs(1));
+}
+
+TEST_F(AddUserTest, NoFileIsLeftWhenItFails) {
+  client_.create_user.Fail(absl::PermissionDeniedError("user:bob is no admin"));
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--output", path_}), 1);
+  EXPECT_THAT(console_.err, HasSubstr("not allowed"));
+  EXPECT_NE(access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(AddUserTest, InstallsOnesOwn) {
+  AnswerUser();
+  setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+  EXPECT_EQ(Run(AddUserVerb(), {"me", "--role", "admin", "--install", "--address", "nas9"}), 0);
+  const auto bundle = ReadUserBundle(folder_.path() + "/onefold/user.pem");
+  unsetenv("XDG_CONFIG_HOME");
+  ASSERT_THAT(bundle, IsOk());
+  EXPECT_EQ(bundle->coordinator, "nas9:7171");
+}
+
+}  // namespace
+}  // namespace onefold

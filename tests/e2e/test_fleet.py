@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""A fleet of real binaries on three hosts: joining, schedules, and what must not stop it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
+
+import case
+from fleet_case import PATIENCE, FleetTest, end, main
+from fleet_hosts import PORT, HostVolume, wait_until
+from manifest import layout, manifest
+from volume import KIB, MIB, command
+
+# A run of this many pairs, at this many requests a second, takes about 12 s.
+PAIRS = 240
+REQUESTS_PER_SECOND = 20
+
+
+class JoinTest(FleetTest):
+
+    # Three hosts, one policy with a schedule, nobody at the keyboard: everything is folded once.
+    def test_schedule_dedupes_everywhere(self):
+        hosts, volumes = self.fleet_of(3)
+        listed = self.hosts()
+        self.assertEqual(sorted(listed), ["nas1", "nas2", "nas3"])
+        for host, volume in zip(hosts, volumes):
+            reported = {v["label"]: v for v in listed[host.name]["volumes"]}
+            self.assertEqual(reported["data" + host.name[-1]]["allowed_roots"], [volume.place])
+        expected = [self.fill(volume, 8) for volume in volumes]
+        used = [volume.used_data() for volume in volumes]
+        before = [manifest(volume.root) for volume in volumes]
+        shown = self.apply("name: often\nselect: all\nschedule: '* * * * *'\n", dry_run=True)
+        self.assertEqual(shown["changes"][0]["kind"], "created", shown)
+        self.assertEqual(len(shown["changes"][0]["selected_volumes"]), 3, shown)
+        self.assertEqual(self.ask("policy", "list")["policies"], [])
+        self.apply("name: often\nselect: all\nschedule: '* * * * *'\n")
+
+        def all_completed():
+            runs = self.ask("run", "list")["runs"]
+            done = {run["volume_uuid"] for run in runs if run["state"] == "completed"}
+            return len(done) == 3 and runs
+        runs = wait_until("three runs are completed", all_completed, 70 + 2 * PATIENCE)
+        self.assertEqual({run["policy"] for run in runs}, {"often"})
+        for volume, bytes_expected, bytes_used, files in zip(volumes, expected, used, before):
+            self.assertEqual(bytes_used - volume.used_data(), bytes_expected)
+            self.assertEqual(manifest(volume.root), files)
+        freed = sum(self.freed(run) for run in runs if run["state"] == "completed")
+        self.assertEqual(freed, sum(expected), runs)
+
+    # Without --allow nothing is touched, whatever the coordinator wants, and it says what to type.
+    def test_nothing_is_touched_that_the_host_does_not_allow(self):
+        host = self.network.host("nas1")
+        volume = self.host_volume(host, "data1")
+        self.fill(volume, 4)
+        before = layout(volume.root)
+        self.start_coordinator(host)
+        self.add_worker(host, [])
+        self.wait_connected(1)
+        listed = self.hosts()["nas1"]
+        self.assertEqual([v["allowed_roots"] for v in listed["volumes"]], [[]], listed)
+        self.assertTrue(any("allow" in advice for advice in listed["advice"]), listed)
+        refused = self.ask("run", "now", "--selector", "all", code=1)
+        self.assertEqual((refused["runs"], len(refused["refused"])), ([], 1), refused)
+        self.assertEqual(layout(volume.root), before)
+
+    # The roots of a policy narrow what the host allows and never widen it.
+    def test_policy_roots_only_narrow(self):
+        host = self.network.host("nas1")
+        volume = self.host_volume(host, "data1")
+        self.fill(volume, 4)
+        for name in ("c", "d"):  # not allowed
+            volume.write(f"other/{name}", b"x" * MIB, sync=True)
+        before = layout(volume.root)
+        used = volume.used_data()
+        self.start_coordinator(host)
+        self.add_worker(host, [f"{volume.place}/a", f"{volume.place}/b"])
+        self.wait_connected(1)
+        self.apply("name: wide\nselect: all\nroots: ['./a', './b', './other']\n")
+        run = self.wait_ended(self.start_run("data1")[0]["run_id"])
+        self.assert_untouched(volume, ["other/c", "other/d"], before)
+        self.check_freed(volume, run, used, 4 * 64 * KIB)
+
+    # A token that somebody saw is of no use once it was used, or when its time is over.
+    def test_token_is_good_once(self):
+        hosts = [self.network.host(f"nas{number}") for number in (1, 2)]
+        self.start_coordinator(hosts[0])
+        token = self.token()
+        self.join(hosts[0], token=token)
+        said = self.join(hosts[1], token=token, code=1)
+        self.assertRegex(said, "token", said)
+        short = self.ask("fleet", "token", "create", "--ttl", "1s")["token"]
+        time.sleep(1.5)
+        self.join(hosts[1], token=short, code=1)
+        # A token of another fleet: its fingerprint tells, before the secret is sent.
+        self.assertEqual(sorted(self.hosts()), ["nas1"])
+
+
+class PeopleTest(FleetTest):
+
+    def setUp(self):
+        super().setUp()
+        self.host = self.network.host("nas1")
+        self.other = self.network.host("nas2")
+        self.start_coordinator(self.host)
+
+    def person(self, name, role, **options):
+        path = os.path.join(self.folder, f"{name}.pem")
+        if os.path.exists(path):
+            os.unlink(path)
+        self.ask("fleet", "user", "add", name, "--role", role, "--output", path, **options)
+        return path
+
+    def as_person(self, bundle, *arguments, code=0):
+        """From another host, over TLS."""
+        return self.ask(*arguments, "--identity", bundle, code=code, host=self.other,
+                        coordinator=f"{self.host.address}:{PORT}")
+
+    # Each role may do what it says, from any machine.
+    def test_roles(self):
+        viewer = self.person("vera", "viewer")
+        operator = self.person("otto", "operator")
+        admin = self.person("anna", "admin")
+        self.assertEqual(os.stat(viewer).st_mode & 0o777, 0o600)
+        for bundle in (viewer, operator, admin):
+            self.as_person(bundle, "fleet", "list")
+        self.assertEqual(self.as_person(viewer, "run", "now", "--selector", "all", code=1)["code"],
+                         "PERMISSION_DENIED")
+        self.assertNotEqual(
+            self.as_person(operator, "run", "now", "--selector", "all", code=1).get("code"),
+            "PERMISSION_DENIED")
+        self.assertEqual(self.as_person(operator, "fleet", "token", "create", code=1)["code"],
+                         "PERMISSION_DENIED")
+        self.as_person(admin, "fleet", "token", "create")
+
+    # Nobody without a certificate of this fleet gets an answer.
+    def test_strangers(self):
+        address = f"{self.host.address}:{PORT}"
+        self.assertEqual(self.ask("fleet", "list", code=1, host=self.other, coordinator=address)
+                         ["code"], "FAILED_PRECONDITION")
+        refused = self.ask("fleet", "list", "--insecure", code=1, host=self.other,
+                           coordinator=address)
+        self.assertIn(refused["code"], ("UNAVAILABLE", "UNAUTHENTICATED"))
+        # A bundle whose certificate is of another fleet.
+        ours = self.person("anna", "admin")
+        end(self.coordinator)
+        os.rename(self.state, self.state + ".first")
+        self.start_coordinator()
+        theirs = self.person("anna", "admin")
+        self.as_person(theirs, "fleet", "list")
+        refused = self.as_person(ours, "fleet", "list", code=1)
+        self.assertIn(refused["code"], ("UNAVAILABLE", "UNAUTHENTICATED"), refused)
+
+    # A certificate that has ended is none, whoever signed it.
+    def test_expired_certificate(self):
+        bundle = self.person("anna", "admin")
+        self.as_person(bundle, "fleet", "list")
+        expired = self.signed_again(bundle, days=0)
+        time.sleep(1.5)
+        refused = self.as_person(expired, "fleet", "list", code=1)
+        self.assertIn(refused["code"], ("UNAVAILABLE", "UNAUTHENTICATED"), refused)
+        # The same with a day to go: what was refused was its time.
+        self.as_person(self.signed_again(bundle, days=1), "fleet", "list")
+
+    def signed_again(self, bundle, days):
+        """The same key and names, by the same authority, for another time."""
+        folder = os.path.join(self.folder, "signing")
+        os.makedirs(folder, exist_ok=True)
+        with open(bundle, encoding="ascii") as file:
+            text = file.read()
+        head = text[:text.index("-----BEGIN")]
+        parts = [part + "-----\n" for part in text[text.index("-----BEGIN"):].split("-----\n")]
+        pem = "".join(parts).split("-----BEGIN ")[1:]
+        pem = ["-----BEGIN " + block.rstrip("-\n") + "-----\n" for block in pem]
+        paths = {name: os.path.join(folder, name) for name in
+                 ("key", "old", "request", "new", "authority", "authority_key", "extensions")}
+        for name, block in zip(("key", "old", "authority"), pem):
+            with open(paths[name], "w", encoding="ascii") as file:
+                file.write(block)
+        key = self.authority_key()
+        if not key:
+            self.skipTest("the authority's key is in no file of the state directory")
+        command("cp", key, paths["authority_key"])
+        with open(paths["extensions"], "w", encoding="ascii") as file:
+            file.write("extendedKeyUsage=clientAuth\n")
+        command("openssl", "x509", "-x509toreq", "-in", paths["old"], "-signkey", paths["key"],
+                "-out", paths["request"])
+        command("openssl", "x509", "-req", "-in", paths["request"], "-CA", paths["authority"],
+                "-CAkey", paths["authority_key"], "-set_serial", str(time.time_ns()), "-days", days,
+                "-extfile", paths["extensions"], "-out", paths["new"])
+        path = os.path.join(self.folder, f"signed-{days}.pem")
+        with open(paths["new"], encoding="ascii") as file:
+            new = file.read()
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
+                  encoding="ascii") as file:
+            file.write(head + pem[0] + new + pem[2])
+        return path
+
+    def authority_key(self):
+        for folder, _, names in os.walk(self.state):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    text = file.read(65536)
+                if b"PRIVATE KEY-----" in text and "authorit" in path:
+                    return path
+        return None
+
+
+class DisturbedTest(FleetTest):
+    """Three hosts; the run on the third is disturbed while it works, and everything comes out right."""
+
+    def begin(self, count=2):
+        self.fleet = self.fleet_of(count)
+        hosts, volumes = self.fleet
+        self.host, self.volume = hosts[-1], volumes[-1]
+        self.expected = self.fill(self.volume, PAIRS)
+        self.before = manifest(self.volume.root)
+        self.used = self.volume.used_data()
+        label = f"data{count}"
+        self.throttled(label, REQUESTS_PER_SECOND)
+        run_id = self.start_run(label)[0]["run_id"]
+        self.wait_working(run_id)
+        return run_id
+
+    def check_end(self, run_id, state="completed"):
+        run = self.wait_ended(run_id, state)
+        self.check_freed(self.volume, run, self.used, self.expected, self.before)
+        # Nothing is left: another run makes no request.
+        again = self.wait_ended(self.start_run(f"data{len(self.fleet[0])}")[0]["run_id"])
+        self.assertEqual(again["status"]["figures"]["dedupe_requests"], 0, again)
+
+    def test_partition_both_ways(self):
+        run_id = self.begin(3)
+        coordinator = self.coordinator_host
+        self.host.drop("OUTPUT", coordinator)
+        self.host.drop("INPUT", coordinator)
+        time.sleep(8)
+        self.ask("fleet", "list")  # the others are served meanwhile
+        self.host.heal()
+        self.check_end(run_id)
+
+    def test_partition_one_way_out(self):
+        run_id = self.begin()
+        self.host.drop("OUTPUT", self.coordinator_host)
+        time.sleep(8)
+        self.host.heal()
+        self.check_end(run_id)
+
+    def test_partition_one_way_in(self):
+        run_id = self.begin()
+        self.host.drop("INPUT", self.coordinator_host)
+        time.sleep(8)
+        self.host.heal()
+        self.check_end(run_id)
+
+    def test_worker_killed(self):
+        run_id = self.begin()
+        worker = self.workers[self.host.name]
+        worker.kill()
+        worker.wait()
+        self.start_worker(self.host)
+        run = self.wait_ended(run_id)
+        self.assertEqual(self.used - self.volume.used_data(), self.expected, run)
+        self.assertEqual(manifest(self.volume.root), self.before)
+
+    def test_coordinator_killed(self):
+        run_id = self.begin()
+        self.coordinator.kill()
+        self.coordinator.wait()
+        time.sleep(3)
+        self.start_coordinator()
+        self.check_end(run_id)
+
+    def test_both_end_in_time_on_sigterm(self):
+        run_id = self.begin()
+        self.assertEqual(end(self.workers[self.host.name], 12), 0)
+        self.assertEqual(end(self.coordinator, 12), 0)
+        self.start_coordinator()
+        self.start_worker(self.host)
+        self.check_end(run_id)
+
+    def test_pause_resume_drain_cancel(self):
+        run_id = self.begin()
+        self.ask("run", "pause", run_id[:8])
+        wait_until("the run is paused", lambda: self.run_of(run_id)["state"] == "paused", PATIENCE)
+        time.sleep(3)
+        used = self.volume.used_data()
+        time.sleep(3)
+        self.assertEqual(self.volume.used_data(), used, "a paused run goes on working")
+        self.ask("run", "resume", run_id)
+        self.wait_working(run_id)
+        self.ask("fleet", "drain", self.host.name)
+        wait_until("the run waits", lambda: self.run_of(run_id)["state"] == "waiting", PATIENCE)
+        self.assertTrue(self.hosts()[self.host.name]["drained"])
+        self.ask("fleet", "resume", self.host.name)
+        self.wait_working(run_id)
+        self.ask("run", "cancel", run_id)
+        run = self.wait_ended(run_id, "cancelled")
+        self.assertEqual(self.ask("run", "watch", run_id, code=2)["run"]["state"], "cancelled")
+        drop = self.used - self.volume.used_data()
+        self.assertGreater(drop, 0, run)
+        self.assertLess(drop, self.expected, run)
+
+    # A host that was forgotten is a stranger from its next call on.
+    def test_forgotten_host(self):
+        run_id = self.begin()
+        self.ask("fleet", "forget", self.host.name, code=1)
+        self.assertIn(self.host.name, self.hosts())
+        self.ask("fleet", "forget", self.host.name, "--yes")
+        wait_until("it stops working", lambda: self.run_of(run_id)["ended_at"], 2 * PATIENCE)
+        self.assertNotIn(self.host.name, self.hosts())
+        time.sleep(10)
+        self.assertNotIn(self.host.name, self.hosts(), "it came back")
+        end(self.workers[self.host.name])
+        used = self.volume.used_data()
+        time.sleep(2)
+        self.assertEqual(self.volume.used_data(), used)
+
+
+class SlowLinkTest(FleetTest):
+
+    # 100 ms each way and two packets of a hundred lost, as over a bad DSL line.
+    def test_slow_and_lossy(self):
+        hosts = [self.network.host(f"nas{number}") for number in (1, 2)]
+        self.slow_link(hosts, 0.1, 0.02)
+        volume = self.host_volume(hosts[1], "data2")
+        expected = self.fill(volume, 40)
+        used, before = volume.used_data(), manifest(volume.root)
+        self.start_coordinator(hosts[0])
+        self.add_worker(hosts[1], [volume.place], at=f"10.78.0.1:{PORT}")
+        self.wait_connected(1)
+        run = self.wait_ended(self.start_run("data2")[0]["run_id"])
+        self.check_freed(volume, run, used, expected, before)
+
+    def slow_link(self, hosts, delay, loss):
+        script = pathlib.Path(__file__).resolve().parent / "slow_link.py"
+        if not os.path.exists("/dev/net/tun"):
+            self.skipTest("needs /dev/net/tun")
+        link = subprocess.Popen([sys.executable, script, hosts[0].netns, hosts[1].netns, str(delay),
+                                 str(loss), str(case.SEED)], stdout=subprocess.PIPE)
+        self.addCleanup(self._end, link)
+        self.assertEqual(link.stdout.readline(), b"ready\n")
+
+
+class VolumeTest(FleetTest):
+
+    # A disk that is moved to another host keeps its index: nothing is scanned again.
+    def test_volume_moves_to_another_host(self):
+        hosts, volumes = self.fleet_of(2)
+        volume = volumes[0]
+        expected = self.fill(volume, 8)
+        used = volume.used_data()
+        run = self.wait_ended(self.start_run("data1")[0]["run_id"])
+        self.check_freed(volume, run, used, expected)
+        volume.unmount()
+        moved = HostVolume(hosts[1], image=volume.image)
+        self._undo.insert(-1, moved.close)
+        end(self.workers["nas2"])
+        self.write_allow(hosts[1], [volumes[1].place, moved.place])
+        self.start_worker(hosts[1])
+
+        def arrived():
+            return any(v["label"] == "data1" and v["allowed_roots"]
+                       for v in self.hosts()["nas2"]["volumes"])
+        wait_until("the volume is seen on its new host", arrived, PATIENCE)
+        run = self.wait_ended(self.start_run("nas2:" + moved.place)[0]["run_id"])
+        self.assertEqual(run["status"]["figures"]["dedupe_requests"], 0, run)
+
+    def write_allow(self, host, paths):
+        path = os.path.join(host.folder, "worker.yaml")
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        kept, skipping = [], False
+        for line in lines:
+            skipping = line.startswith("allow:") or (skipping and line[:1] in (" ", "-"))
+            if not skipping:
+                kept.append(line)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(kept) + f"\nallow: {paths!r}\n")
+
+    # A copy made with dd, mounted on another host: neither is touched, and it says what to do.
+    def test_clone_on_two_hosts(self):
+        hosts, volumes = self.fleet_of(2)
+        self.fill(volumes[0], 4)
+        volumes[0].unmount()
+        image = os.path.join(hosts[1].folder, "clone.img")
+        command("cp", "--sparse=always", volumes[0].image, image)
+        try:
+            volumes[0].mount()
+            clone = HostVolume(hosts[1], image=image)
+        except RuntimeError as refused:
+            self.skipTest(f"this kernel mounts no clone: {refused}")
+        self._undo.insert(-1, clone.close)
+        before = layout(volumes[0].root)
+
+        def noticed():
+            return [advice for host in self.hosts().values() for advice in host["advice"]
+                    if "uuid" in advice.lower()]
+        wait_until("the clone is noticed", noticed, PATIENCE)
+        refused = self.ask("run", "now", "data1", code=1)
+        self.assertFalse(refused.get("runs"), refused)
+        self.assertEqual(layout(volumes[0].root), before)
+
+
+if __name__ == "__main__":
+    main()
