@@ -52,7 +52,7 @@ constexpr int kLevel0FilesMax = 160;
 // Tables of level 0 that start a merge while runs come in, and when they have stopped to for so
 // long. A merge rewrites what is below, so the fewer the better for whoever writes; each one that
 // is left costs whoever reads.
-constexpr int kLevel0FilesBusy = 24;
+constexpr int kLevel0FilesBusy = 80;
 constexpr int kLevel0FilesQuiet = 6;
 constexpr absl::Duration kQuietAfter = absl::Seconds(5);
 constexpr absl::Duration kMergePollInterval = absl::Milliseconds(20);

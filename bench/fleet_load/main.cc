@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "bench/fleet_load/fleet_load.h"
+#include "bench/fleet_load/load_phases.h"
 #include "bench/fleet_load/options.h"
 #include "bench/fleet_load/small_server.h"
 
@@ -64,6 +65,10 @@ int Main(int argc, char** argv) {
   if (!options->serve.empty()) {
     const absl::Status served = Serve(options->serve, options->port);
     return served.ok() ? 0 : Fail(served);
+  }
+  if (!options->upload_to.empty()) {
+    const auto uploaded = UploadVolumes(options->upload_to, *options);
+    return uploaded.ok() ? 0 : Fail(uploaded.status());
   }
   return Measure(*options);
 }

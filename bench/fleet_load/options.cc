@@ -24,6 +24,7 @@ const char kOptionsHelp[] = R"(fleet_load [options]: simulated workers against a
   --plan yes|no     fetch the plan of the first volume (yes)
   --state DIR       where the coordinator keeps its databases; must be empty (below /tmp, removed)
   --coordinator CMD command of the coordinator; {state} and {port} are filled in (a small server)
+  --upload-to HOST:PORT  only upload, to a coordinator that runs already
   --json FILE       the figures as JSON, "-" for standard output
 )";
 
@@ -41,7 +42,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   const std::map<std::string, std::string*> words = {{"state", &options.state},
                                                      {"coordinator", &options.coordinator},
                                                      {"json", &options.json},
-                                                     {"serve", &options.serve}};
+                                                     {"serve", &options.serve},
+                                                     {"upload-to", &options.upload_to}};
   for (int i = 1; i < argc; ++i) {
     absl::string_view word = argv[i];
     if (word == "--help" || word == "-h") {

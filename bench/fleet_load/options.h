@@ -25,6 +25,7 @@ struct Options {
   std::string json;         // file for the figures; "-": standard output
   std::string serve;        // be that small server, on this state directory
   int64_t port = 0;         // with `serve`
+  std::string upload_to;    // only upload, to the coordinator at this address
   bool help = false;
 };
 

@@ -1,4 +1,4 @@
-#include "bench/fleet_load/coordinator_process.h"
+#include "bench/fleet_load/child_process.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -53,7 +53,7 @@ void ForEachFileSize(const std::string& directory, Visit visit) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -65,25 +65,25 @@ absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
     execvp(arguments[0], arguments.data());
     _exit(127);
   }
-  return std::unique_ptr<CoordinatorProcess>(new CoordinatorProcess(pid));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
 }
 
-CoordinatorProcess::~CoordinatorProcess() {
+ChildProcess::~ChildProcess() {
   if (ended_) return;
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
 }
 
-bool CoordinatorProcess::alive() const { return !Read("status").empty(); }
+bool ChildProcess::alive() const { return !Read("status").empty(); }
 
-std::string CoordinatorProcess::Read(const std::string& name) const {
+std::string ChildProcess::Read(const std::string& name) const {
   std::ifstream file(absl::StrCat("/proc/", pid_, "/", name));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-absl::Duration CoordinatorProcess::cpu() const { return CpuIn(Read("stat")); }
+absl::Duration ChildProcess::cpu() const { return CpuIn(Read("stat")); }
 
-absl::Duration CoordinatorProcess::cpu_of_threads(const std::string& name) const {
+absl::Duration ChildProcess::cpu_of_threads(const std::string& name) const {
   absl::Duration sum;
   std::error_code error;  // threads end while we look
   using Walk = std::filesystem::directory_iterator;
@@ -96,7 +96,7 @@ absl::Duration CoordinatorProcess::cpu_of_threads(const std::string& name) const
   return sum;
 }
 
-int64_t CoordinatorProcess::peak_rss_bytes() const {
+int64_t ChildProcess::peak_rss_bytes() const {
   std::istringstream lines(Read("status"));
   for (std::string word; lines >> word;) {
     int64_t kibibytes = 0;
@@ -105,17 +105,21 @@ int64_t CoordinatorProcess::peak_rss_bytes() const {
   return 0;
 }
 
-void CoordinatorProcess::ForgetPeak() const {
+void ChildProcess::ForgetPeak() const {
   std::ofstream(absl::StrCat("/proc/", pid_, "/clear_refs")) << "5" << std::flush;
 }
 
-absl::Status CoordinatorProcess::Stop() {
+absl::Status ChildProcess::Stop() {
   kill(pid_, SIGTERM);
+  return Wait();
+}
+
+absl::Status ChildProcess::Wait() {
   int state = 0;
   ended_ = true;
   if (waitpid(pid_, &state, 0) != pid_) return absl::ErrnoToStatus(errno, "waiting");
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("the coordinator ended with state ", state));
+  return absl::InternalError(absl::StrCat("process ", pid_, " ended with state ", state));
 }
 
 absl::StatusOr<int> FreePort() {

@@ -1,10 +1,10 @@
-// CoordinatorProcess: the coordinator that is measured, in a process of its own, and what the
-// kernel says about it.
+// ChildProcess: what is measured, or makes load, in a process of its own, and what the kernel says
+// about it.
 //
 // Not thread-safe, but for the readings.
 
-#ifndef ONEFOLD_BENCH_FLEET_LOAD_COORDINATOR_PROCESS_H_
-#define ONEFOLD_BENCH_FLEET_LOAD_COORDINATOR_PROCESS_H_
+#ifndef ONEFOLD_BENCH_FLEET_LOAD_CHILD_PROCESS_H_
+#define ONEFOLD_BENCH_FLEET_LOAD_CHILD_PROCESS_H_
 
 #include <sys/types.h>
 
@@ -19,12 +19,12 @@
 
 namespace onefold::bench {
 
-class CoordinatorProcess {
+class ChildProcess {
  public:
   // Runs `command` with its output going to ours. It is killed with this object, or if we die.
-  static absl::StatusOr<std::unique_ptr<CoordinatorProcess>> Start(
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
       const std::vector<std::string>& command);
-  ~CoordinatorProcess();
+  ~ChildProcess();
 
   bool alive() const;
   // Processor time it has used, in all.
@@ -35,11 +35,13 @@ class CoordinatorProcess {
   int64_t peak_rss_bytes() const;
   // Needs root; without, the peak is that of the whole life.
   void ForgetPeak() const;
-  // Asks it to end, waits, and returns whether it ended well.
+  // Waits for its end and returns whether it ended well.
+  absl::Status Wait();
+  // The same after asking it to end.
   absl::Status Stop();
 
  private:
-  explicit CoordinatorProcess(pid_t pid) : pid_(pid) {}
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
   std::string Read(const std::string& name) const;
 
   const pid_t pid_;
@@ -54,4 +56,4 @@ int64_t BytesBelow(const std::string& directory);
 
 }  // namespace onefold::bench
 
-#endif  // ONEFOLD_BENCH_FLEET_LOAD_COORDINATOR_PROCESS_H_
+#endif  // ONEFOLD_BENCH_FLEET_LOAD_CHILD_PROCESS_H_
