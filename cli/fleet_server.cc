@@ -181,7 +181,7 @@ class FleetServerImpl final : public FleetServer {
     ASSIGN_OR_RETURN(identity_, Identity::Open({.directory = options_.state_directory + "/identity",
                                                 .server_names = ServerNames(options_)},
                                                coordinator_->state(), clock_.Now()));
-    enrollment_.emplace(*identity_, clock_);
+    enrollment_.emplace(*identity_, clock_, &log_);
     return absl::OkStatus();
   }
 

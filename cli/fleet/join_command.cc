@@ -152,8 +152,12 @@ std::string NextSteps(const JoinArguments& arguments, const Plan& plan) {
   const std::string config = plan.config_file == kDefaultConfigFile
                                  ? ""
                                  : absl::StrCat(" --config ", Escape(plan.config_file));
-  absl::StrAppend(&text, "Next, start it:\n");
-  if (config.empty()) absl::StrAppend(&text, "  systemctl enable --now onefold-worker\nor:\n");
+  absl::StrAppend(&text, arguments.rejoin ? "Next, stop the worker if it runs, and start it:\n"
+                                          : "Next, start it:\n");
+  if (config.empty()) {
+    absl::StrAppend(&text, arguments.rejoin ? "  systemctl restart onefold-worker\nor:\n"
+                                            : "  systemctl enable --now onefold-worker\nor:\n");
+  }
   absl::StrAppend(&text, "  onefold worker", config, "\n");
   return text;
 }

@@ -34,7 +34,18 @@ grpc::Status EnrollmentService::Join(grpc::ServerContext* context, const v1::Joi
                                      v1::JoinResponse* response) {
   const auto joined = identity_.Join(request->token(), request->certificate_request_pem(),
                                      request->display_name(), PeerOf(*context), clock_.Now());
-  if (!joined.ok()) return ToGrpcStatus(joined.status());
+  if (!joined.ok()) {
+    if (log_ != nullptr) {
+      log_->Warning("a host was not let in", {{"peer", context->peer()},
+                                              {"reason", std::string(joined.status().message())}});
+    }
+    return ToGrpcStatus(joined.status());
+  }
+  if (log_ != nullptr) {
+    log_->Info(
+        "a host has joined",
+        {{"host", joined->host_id}, {"name", request->display_name()}, {"peer", context->peer()}});
+  }
   response->set_host_id(joined->host_id);
   FillIn(joined->certificate, response);
   return grpc::Status::OK;
@@ -47,6 +58,7 @@ grpc::Status EnrollmentService::RenewCertificate(grpc::ServerContext* context,
   if (!caller.ok()) return ToGrpcStatus(caller.status());
   const auto issued = identity_.Renew(*caller, request->certificate_request_pem(), clock_.Now());
   if (!issued.ok()) return ToGrpcStatus(issued.status());
+  if (log_ != nullptr) log_->Info("a host has renewed its certificate", {{"host", caller->id}});
   FillIn(*issued, response);
   return grpc::Status::OK;
 }

@@ -4,6 +4,7 @@
 #define ONEFOLD_COORDINATOR_IDENTITY_ENROLLMENT_SERVICE_H_
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "coordinator/identity/identity.h"
 #include "onefold/v1/enrollment_service.grpc.pb.h"
 
@@ -12,8 +13,9 @@ namespace onefold {
 // Thread-safe.
 class EnrollmentService final : public v1::EnrollmentService::Service {
  public:
-  // Both must outlive the service.
-  EnrollmentService(Identity& identity, Clock& clock) : identity_(identity), clock_(clock) {}
+  // All must outlive the service. `log` may be null.
+  EnrollmentService(Identity& identity, Clock& clock, Log* log = nullptr)
+      : identity_(identity), clock_(clock), log_(log) {}
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinResponse* response) override;
@@ -24,6 +26,7 @@ class EnrollmentService final : public v1::EnrollmentService::Service {
  private:
   Identity& identity_;
   Clock& clock_;
+  Log* const log_;
 };
 
 }  // namespace onefold

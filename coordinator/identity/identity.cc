@@ -23,7 +23,7 @@ constexpr size_t kUserNameBytesMax = 64;
 constexpr size_t kHostIdBytesMax = 64;
 
 // From a file of its own, so that a copy of the database is no key ring.
-absl::StatusOr<std::string> TokenKey(const std::string& path) {
+absl::StatusOr<std::string> ReadTokenKey(const std::string& path) {
   ASSIGN_OR_RETURN(std::optional<std::string> key, identity::ReadPrivateFile(path));
   if (key.has_value() && key->size() == kTokenKeyBytes) return *std::move(key);
   // With another key, repeating a request gives another token; nothing else depends on it.
@@ -63,12 +63,15 @@ absl::StatusOr<std::unique_ptr<Identity>> Identity::Open(Options options,
       auto authority,
       identity::Authority::Open(options.directory, std::move(options.server_names), now),
       "the fleet's authority");
-  ASSIGN_OR_RETURN(std::string token_key, TokenKey(options.directory + "/token.key"));
+  ASSIGN_OR_RETURN(std::string token_key, ReadTokenKey(options.directory + "/token.key"));
   ASSIGN_OR_RETURN(auto tokens, identity::TokenBook::Open(state, std::move(token_key)));
   ASSIGN_OR_RETURN(auto roster,
                    identity::Roster::Open(state, identity::Authority::kClientLifetime));
-  return std::unique_ptr<Identity>(
+  std::unique_ptr<Identity> opened(
       new Identity(std::move(authority), std::move(tokens), std::move(roster)));
+  MutexLock lock(&opened->mutex_);
+  opened->PublishRevocations();
+  return opened;
 }
 
 Identity::IssuedCertificate Identity::Issue(const identity::Certificate& certificate) const {
@@ -119,16 +122,24 @@ absl::StatusOr<Identity::IssuedCertificate> Identity::Renew(
   return Issue(certificate);
 }
 
+void Identity::PublishRevocations() {
+  std::set<std::string> revoked = roster_->RevokedSubjects();
+  MutexLock lock(&revoked_mutex_);
+  revoked_.swap(revoked);
+}
+
 bool Identity::IsRevoked(const Caller& caller, absl::string_view serial) const {
-  MutexLock lock(&mutex_);
-  return roster_->IsRevoked(caller, serial);
+  MutexLock lock(&revoked_mutex_);
+  return identity::IsRevoked(revoked_, caller, serial);
 }
 
 absl::Status Identity::Maintain(absl::Time now) {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(authority_->Maintain(now), "the fleet's authority");
   RETURN_IF_ERROR(tokens_->DropExpired(now), "join tokens");
-  return roster_->DropExpired(now);
+  RETURN_IF_ERROR(roster_->DropExpired(now), "revocations");
+  PublishRevocations();
+  return absl::OkStatus();
 }
 
 std::string Identity::server_file() const {
@@ -165,18 +176,23 @@ absl::StatusOr<Identity::IssuedCertificate> Identity::CreateUser(
   MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const auto certificate, authority_->SignUser(request, name, role, now));
   RETURN_IF_ERROR(roster_->PutUser(name, role, certificate, now));
+  PublishRevocations();
   return Issue(certificate);
 }
 
 absl::Status Identity::RemoveUser(absl::string_view name, absl::Time now) {
   MutexLock lock(&mutex_);
-  return roster_->RevokeUser(name, now);
+  RETURN_IF_ERROR(roster_->RevokeUser(name, now));
+  PublishRevocations();
+  return absl::OkStatus();
 }
 
 absl::Status Identity::ForgetHost(absl::string_view host_id, absl::Time now) {
   if (!IsWord(host_id, kHostIdBytesMax)) return absl::InvalidArgumentError("this is no host id");
   MutexLock lock(&mutex_);
-  return roster_->RevokeHost(host_id, now);
+  RETURN_IF_ERROR(roster_->RevokeHost(host_id, now));
+  PublishRevocations();
+  return absl::OkStatus();
 }
 
 std::vector<Identity::JoinedHost> Identity::JoinedHosts() const {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,12 +84,18 @@ class Identity final : public IdentityOffice {
 
   IssuedCertificate Issue(const identity::Certificate& certificate) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What IsRevoked looks at becomes what the roster says.
+  void PublishRevocations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_;  // held while the disk is written
   const std::unique_ptr<identity::Authority> authority_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<identity::TokenBook> tokens_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<identity::Roster> roster_ ABSL_PT_GUARDED_BY(mutex_);
   identity::TryLimiter tries_ ABSL_GUARDED_BY(mutex_);
+
+  // Asked on every call, so nobody waits for the disk here. Taken after mutex_.
+  mutable Mutex revoked_mutex_;
+  std::set<std::string> revoked_ ABSL_GUARDED_BY(revoked_mutex_);
 };
 
 // Who a certificate speaks for. That our authority signed it was checked by TLS.

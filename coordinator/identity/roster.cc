@@ -146,9 +146,10 @@ bool Roster::IsHostRevoked(absl::string_view id) const {
   return revoked_.find(HostSubject(id)) != revoked_.end();
 }
 
-bool Roster::IsRevoked(const Caller& caller, absl::string_view serial) const {
-  if (caller.kind == Caller::Kind::kHost && IsHostRevoked(caller.id)) return true;
-  return !serial.empty() && revoked_.find(SerialSubject(serial)) != revoked_.end();
+std::set<std::string> Roster::RevokedSubjects() const {
+  std::set<std::string> subjects;
+  for (const auto& [subject, record] : revoked_) subjects.insert(subjects.end(), subject);
+  return subjects;
 }
 
 absl::Status Roster::DropExpired(absl::Time now) {
@@ -169,6 +170,14 @@ absl::Status Roster::CheckRoomForRevocation() const {
   if (revoked_.size() < kRevocationsMax) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "there are ", kRevocationsMax, " revocations already: change the fleet's authority instead"));
+}
+
+bool IsRevoked(const std::set<std::string>& revoked_subjects, const Caller& caller,
+               absl::string_view serial) {
+  if (revoked_subjects.empty()) return false;
+  const bool is_host = caller.kind == Caller::Kind::kHost;
+  return (is_host && revoked_subjects.count(HostSubject(caller.id)) != 0) ||
+         (!serial.empty() && revoked_subjects.count(SerialSubject(serial)) != 0);
 }
 
 }  // namespace onefold::identity

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ class Roster {
   absl::Status RevokeUser(absl::string_view name, absl::Time now);
 
   bool IsHostRevoked(absl::string_view id) const;
-  bool IsRevoked(const Caller& caller, absl::string_view serial) const;
+  // "host:…" and "serial:…": see identity_keys.h.
+  std::set<std::string> RevokedSubjects() const;
 
   // Drops revocations of certificates that have ended by themselves.
   absl::Status DropExpired(absl::Time now);
@@ -70,6 +72,10 @@ class Roster {
   std::map<std::string, storage::v1::UserRecord, std::less<>> users_;
   std::map<std::string, storage::v1::RevocationRecord, std::less<>> revoked_;
 };
+
+// Whether a caller with a certificate of this serial number (empty: without one) is among them.
+bool IsRevoked(const std::set<std::string>& revoked_subjects, const Caller& caller,
+               absl::string_view serial);
 
 }  // namespace onefold::identity
 
