@@ -114,6 +114,7 @@ absl::Status CoordinatorService::SyncVolume(const std::string& worker, const v1:
   RETURN_IF_ERROR(rules_.shards.CheckOwn(uuid));
   // No order says more than an empty one to a host whose volume it is not.
   if (fleet_ != nullptr && !fleet_->MaySpeakOf(worker, uuid).ok()) return absl::OkStatus();
+  if (state.released_epoch() > 0) leases_.Release(uuid, worker, state.released_epoch());
   Volume* volume = volumes_.Find(uuid);
   const bool may_lease = fleet_ == nullptr || fleet_->MayLease(worker, uuid).ok();
   if (state.want_lease() && may_lease) {

@@ -27,6 +27,16 @@ void LeaseBoard::Revoke(const VolumeUuid& volume, int64_t epoch) {
   if (entry.epoch == epoch) entry = {.epoch = epoch};
 }
 
+bool LeaseBoard::Release(const VolumeUuid& volume, const std::string& worker, int64_t epoch) {
+  const auto found = entries_.find(volume);
+  if (found == entries_.end() || found->second.epoch != epoch || found->second.worker != worker ||
+      worker.empty()) {
+    return false;
+  }
+  found->second = {.epoch = epoch};
+  return true;
+}
+
 absl::Status LeaseBoard::Renew(const VolumeUuid& volume, int64_t epoch, absl::Duration now) {
   const auto found = entries_.find(volume);
   if (found == entries_.end() || found->second.epoch != epoch || found->second.worker.empty()) {

@@ -45,6 +45,9 @@ class LeaseBoard {
   // Takes back a new grant that could not be made durable. Its epoch is not used again.
   void Revoke(const VolumeUuid& volume, int64_t epoch);
 
+  // `worker` gives its lease back: others need not wait for its end. Says whether it had it.
+  bool Release(const VolumeUuid& volume, const std::string& worker, int64_t epoch);
+
   // Renews the lease a request was made under. ABORTED: it is not the latest one.
   absl::Status Renew(const VolumeUuid& volume, int64_t epoch, absl::Duration now);
 

@@ -85,6 +85,26 @@ TEST_F(LeaseBoardTest, WorkerThatLivedOnGoesOn) {
   EXPECT_EQ(Acquire("a")->epoch, 7);
 }
 
+// A disk that is moved to another host must not wait for the lease of the first one.
+TEST_F(LeaseBoardTest, GivenBackItIsFree) {
+  const auto lease = Acquire("a");
+  EXPECT_FALSE(board_.Release(kPool, "b", lease->epoch));
+  EXPECT_FALSE(board_.Release(kPool, "a", lease->epoch - 1));
+  EXPECT_FALSE(board_.Release(kOther, "a", lease->epoch));
+  EXPECT_TRUE(board_.Release(kPool, "a", lease->epoch));
+  EXPECT_FALSE(board_.Release(kPool, "a", lease->epoch));
+  EXPECT_THAT(board_.Renew(kPool, lease->epoch, now_), HasCode(absl::StatusCode::kAborted));
+  EXPECT_GT(Acquire("b")->epoch, lease->epoch);
+}
+
+// What is asked for once a lease is asked for again with the next run of the same worker.
+TEST_F(LeaseBoardTest, TheNextLeaseOfTheSameWorkerIsANewOne) {
+  const auto lease = Acquire("a");
+  EXPECT_THAT(board_.Renew(kPool, lease->epoch, now_), IsOk());
+  ASSERT_TRUE(board_.Release(kPool, "a", lease->epoch));
+  EXPECT_FALSE(Acquire("a")->worked);
+}
+
 TEST_F(LeaseBoardTest, EpochOfARevokedGrantIsNotUsedAgain) {
   const auto grant = Acquire("a");
   board_.Revoke(kPool, grant->epoch);

@@ -51,6 +51,17 @@ absl::StatusOr<std::optional<LeaseBoard::Grant>> LeaseOffice::Acquire(const Volu
   return grant;
 }
 
+void LeaseOffice::Release(const VolumeUuid& volume, const std::string& worker, int64_t epoch) {
+  MutexLock lock(&mutex_);
+  if (!board_.Release(volume, worker, epoch)) return;
+  storage::v1::LeaseRecord record;
+  record.set_epoch(epoch);
+  RowBatch batch;
+  batch.Put(LeaseKey(volume), record.SerializeAsString());
+  // Should it be lost, others wait after a restart: no harm.
+  state_.Write(batch).IgnoreError();
+}
+
 absl::Status LeaseOffice::Renew(const VolumeUuid& volume, int64_t epoch) {
   MutexLock lock(&mutex_);
   return board_.Renew(volume, epoch, clock_.Monotonic());

@@ -26,6 +26,8 @@ class LeaseOffice {
   // As LeaseBoard::Acquire; durable when it returns.
   absl::StatusOr<std::optional<LeaseBoard::Grant>> Acquire(const VolumeUuid& volume,
                                                            const std::string& worker);
+  // As LeaseBoard::Release.
+  void Release(const VolumeUuid& volume, const std::string& worker, int64_t epoch);
   // As LeaseBoard::Renew.
   absl::Status Renew(const VolumeUuid& volume, int64_t epoch);
 

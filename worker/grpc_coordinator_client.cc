@@ -27,7 +27,8 @@ constexpr int64_t kUnacknowledgedMax = 8;
 constexpr size_t kHitsPerBatch = 16384;
 // The first call of a run may have the coordinator look through the volume's outcomes again.
 constexpr std::chrono::seconds kBeginDeadline(300);
-constexpr std::chrono::seconds kRenewDeadline(20);
+constexpr std::chrono::seconds kRenewDeadline(10);
+constexpr std::chrono::seconds kReleaseDeadline(2);
 // Whatever the coordinator says, a worker that hears nothing more stops after this.
 constexpr absl::Duration kLeaseMax = absl::Hours(1);
 
@@ -306,13 +307,7 @@ class GrpcPlanReader final : public PlanReader {
   int64_t expected_bytes_ = 0;
 };
 
-// Asks for an order with a lease on one volume.
-absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterface& stub,
-                                            const std::string& worker_id, const VolumeState& state,
-                                            grpc::ClientContext& context) {
-  v1::SyncRequest request;
-  request.set_worker_id(worker_id);
-  v1::VolumeState& volume = *request.add_volumes();
+void Describe(const VolumeState& state, v1::VolumeState& volume) {
   volume.set_uuid(ToBytes(state.uuid));
   volume.set_block_bytes(state.block_bytes);
   volume.set_checksum_kind(static_cast<v1::ChecksumKind>(state.checksum_kind));
@@ -321,7 +316,16 @@ absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterfac
   volume.set_reconsider_all(state.reconsider_all);
   volume.set_filesystem_generation(state.filesystem_generation);
   volume.set_run_begins(state.run_begins);
-  volume.set_want_lease(true);
+}
+
+// Asks for an order with a lease on one volume.
+absl::StatusOr<v1::VolumeOrder> AskForLease(v1::CoordinatorService::StubInterface& stub,
+                                            const std::string& worker_id, const VolumeState& state,
+                                            grpc::ClientContext& context) {
+  v1::SyncRequest request;
+  request.set_worker_id(worker_id);
+  Describe(state, *request.add_volumes());
+  request.mutable_volumes(0)->set_want_lease(true);
   v1::SyncResponse response;
   RETURN_IF_ERROR(FromGrpcStatus(stub.Sync(&context, request, &response)),
                   "asking the coordinator");
@@ -561,6 +565,18 @@ std::unique_ptr<CoordinatorClient> NewLeasedCoordinatorClient(
     v1::CoordinatorService::StubInterface& stub, std::string worker_id, Clock& clock,
     LeaseWatch& watch) {
   return std::make_unique<GrpcCoordinatorClient>(stub, std::move(worker_id), &clock, &watch);
+}
+
+absl::Status ReleaseLease(v1::CoordinatorService::StubInterface& stub, const std::string& worker_id,
+                          const VolumeState& state, int64_t epoch) {
+  v1::SyncRequest request;
+  request.set_worker_id(worker_id);
+  Describe(state, *request.add_volumes());
+  request.mutable_volumes(0)->set_released_epoch(epoch);
+  grpc::ClientContext context;
+  SetDeadline(context, kReleaseDeadline);
+  v1::SyncResponse response;
+  return FromGrpcStatus(stub.Sync(&context, request, &response));
 }
 
 absl::StatusOr<std::optional<LeaseGrant>> RenewLease(v1::CoordinatorService::StubInterface& stub,

@@ -26,6 +26,11 @@ std::unique_ptr<CoordinatorClient> NewLeasedCoordinatorClient(
     v1::CoordinatorService::StubInterface& stub, std::string worker_id, Clock& clock,
     LeaseWatch& watch);
 
+// Gives back the lease of a run that has ended: another host, or the next run, need not wait for
+// its end. To be tried once.
+absl::Status ReleaseLease(v1::CoordinatorService::StubInterface& stub, const std::string& worker_id,
+                          const VolumeState& state, int64_t epoch);
+
 // Asks for the lease again that `state` describes the volume of. nullopt: the coordinator does not
 // give it.
 absl::StatusOr<std::optional<LeaseGrant>> RenewLease(v1::CoordinatorService::StubInterface& stub,

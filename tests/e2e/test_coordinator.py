@@ -149,6 +149,16 @@ class ServiceTest(CoordinatorTest):
         self.assertLess(time.monotonic() - start, 10 * SLOW)
         answers.cancel()
 
+    # Balancers and monitors hear of it before calls begin to fail.
+    def test_watchers_are_told_of_the_end(self):
+        served = self.serve()
+        watch = served.dial().unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=60 * SLOW)
+        self.assertEqual(next(watch), b"\x08\x01")  # SERVING
+        served.process.send_signal(signal.SIGTERM)
+        self.assertEqual(next(watch), b"\x08\x02")  # NOT_SERVING
+        watch.cancel()
+        self.assertEqual(served.process.wait(20 * SLOW), 0)
+
     def test_state_survives_kill(self):
         served = self.serve()
         order = served.lease(UUID, worker="first")
@@ -318,6 +328,14 @@ class ShardTest(CoordinatorTest):
 @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
 class FullDiskTest(CoordinatorTest):
 
+    def fill(self, mount):
+        with open(os.path.join(mount, "filler"), "wb", buffering=0) as filler:
+            try:
+                while filler.write(bytes(65536)):
+                    pass
+            except OSError:
+                pass
+
     def patiently(self, served, function, seconds=30):
         """Tries again as a worker does: the database needs a moment to notice that there is space."""
         deadline = time.monotonic() + seconds * SLOW
@@ -339,12 +357,7 @@ class FullDiskTest(CoordinatorTest):
         requests = [begin(order, UUID)] + [batch(16 * 8192 * i, 8192) for i in range(10)]
         end = fleet.extents.UploadExtentsRequest(end=fleet.extents.EndUpload())
         self.assertEqual(list(served.upload([*requests, end]))[-1].extent_count, 10 * 8192)
-        with open(os.path.join(mount, "filler"), "wb") as filler:
-            try:
-                while filler.write(bytes(65536)):
-                    filler.flush()
-            except OSError:
-                pass
+        self.fill(mount)
         more = [begin(order, UUID)] + [batch(16 * 8192 * i, 8192) for i in range(10, 30)] + [end]
         error = self.assert_code(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: list(served.upload(more)))
         self.assertIn("disk full", error.details())
@@ -359,6 +372,11 @@ class FullDiskTest(CoordinatorTest):
         self.assertEqual(last.extent_count, 21 * 8192)
         self.patiently(served, lambda: served.lease(OTHER, "other"))
         served.stop(signal.SIGKILL)
+        self.fill(mount)
+        refused = self.start("--free-space-mib=16", state="disk/state")
+        self.assertEqual(refused.process.wait(20 * SLOW), 1, refused.output())
+        self.assertIn("disk full", refused.output())
+        os.unlink(os.path.join(mount, "filler"))
         again = self.serve("--free-space-mib=16", state="disk/state")
         self.assertEqual(again.sync(UUID).extent_count, 21 * 8192)
 

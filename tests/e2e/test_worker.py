@@ -47,6 +47,11 @@ class WorkerTest(fleet.FleetTest):
         # The next one finds nothing to do.
         run = self.await_run(self.run_now(volume)["run_id"], "completed")
         self.assertEqual(run["status"]["figures"]["dedupe_requests"], 0, run)
+        self.assertEqual(run["status"]["figures"]["extents_scanned"], 0, run)
+        # --full looks at everything again, each time it is asked for.
+        for _ in range(2):
+            run = self.await_run(self.run_now(volume, "--full")["run_id"], "completed")
+            self.assertGreaterEqual(run["status"]["figures"]["extents_scanned"], 200, run)
         self.stop(self.worker)
         self.stop(self.coordinator)
 

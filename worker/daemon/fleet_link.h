@@ -23,6 +23,8 @@ class VolumeLink {
   virtual CoordinatorClient& client() = 0;
   // See LeaseKeeper.
   virtual absl::StatusOr<std::optional<LeaseGrant>> Renew(const VolumeState& state) = 0;
+  // The run has ended; see ReleaseLease.
+  virtual absl::Status Release(const VolumeState& state, int64_t epoch) = 0;
 };
 
 // Thread-safe. Calls block, but not for ever.

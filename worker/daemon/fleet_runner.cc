@@ -1,5 +1,6 @@
 #include "worker/daemon/fleet_runner.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,10 @@ Runner::End FleetRunner::Work(const RunTarget& target, RunTicket& ticket, Volume
   const absl::Status status = RunVolume(target.target, options, target.excludes, link->client(),
                                         clock_, ticket.stop(), ticket.progress(), report);
   ticket.SetThrottledBy("");
+  if (const std::optional<VolumeState> state = keeper.Stop()) {
+    // Should it be lost, the next one waits until the lease has run out.
+    link->Release(*state, fence.latest()->epoch).IgnoreError();
+  }
   // Somebody else has it, or the coordinator began a new life: the coordinator says how to go on.
   if (absl::IsAborted(status)) ticket.LoseLease(std::string(status.message()));
   return {.status = status, .may_pass = MayPass(status)};

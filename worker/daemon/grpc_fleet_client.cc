@@ -31,6 +31,9 @@ class GrpcVolumeLink final : public VolumeLink {
   absl::StatusOr<std::optional<LeaseGrant>> Renew(const VolumeState& state) override {
     return RenewLease(*stub_, worker_id_, state, clock_);
   }
+  absl::Status Release(const VolumeState& state, int64_t epoch) override {
+    return ReleaseLease(*stub_, worker_id_, state, epoch);
+  }
 
  private:
   const std::shared_ptr<Stub> stub_;

@@ -21,13 +21,18 @@ constexpr absl::Duration kRetryMin = absl::Milliseconds(100);
 LeaseKeeper::LeaseKeeper(Clock& clock, Fence& fence, Renew renew, Lost lost)
     : clock_(clock), fence_(fence), renew_(std::move(renew)), lost_(std::move(lost)) {}
 
-LeaseKeeper::~LeaseKeeper() {
+LeaseKeeper::~LeaseKeeper() { Stop(); }
+
+std::optional<VolumeState> LeaseKeeper::Stop() {
   {
     MutexLock lock(&mutex_);
     done_ = true;
     changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
+  if (!fence_.open()) return std::nullopt;
+  MutexLock lock(&mutex_);
+  return state_;
 }
 
 void LeaseKeeper::Start() {

@@ -39,6 +39,9 @@ class LeaseKeeper final : public LeaseWatch {
 
   void Granted(const VolumeState& state, const LeaseGrant& grant) override;
 
+  // Renews no more. Returns what the lease was given for, if it is still good.
+  std::optional<VolumeState> Stop();
+
   // Renews if it is time. Returns when to come again; InfiniteDuration: never. What the thread
   // does.
   absl::Duration Step();
