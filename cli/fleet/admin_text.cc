@@ -66,8 +66,10 @@ std::string ProgressText(const v1::Run& run) {
                                  status.problem_count() == 1 ? " problem" : " problems"));
   }
   std::string text = absl::StrJoin(parts, ", ");
-  if (!status.throttled_by().empty() && run.state() == v1::RUN_STATE_RUNNING) {
-    absl::StrAppend(&text, " (", status.throttled_by(), ")");
+  const std::string& held_up =
+      status.throttled_by().empty() ? status.message() : status.throttled_by();
+  if (!held_up.empty() && run.state() == v1::RUN_STATE_RUNNING) {
+    absl::StrAppend(&text, " (", held_up, ")");
   }
   return text;
 }

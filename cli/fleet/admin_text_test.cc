@@ -87,6 +87,14 @@ TEST(AdminTextTest, Runs) {
   EXPECT_THAT(text, HasSubstr("waits: its window"));
 }
 
+TEST(AdminTextTest, WhatHoldsARunUp) {
+  v1::Run run = SampleRun("r", v1::RUN_STATE_RUNNING);
+  run.mutable_status()->set_message("tried again soon");
+  EXPECT_EQ(RunLine(run), "data: fold 43 %, freed 1.00 MiB (tried again soon)");
+  run.mutable_status()->set_throttled_by("load 9.1 is above 4");
+  EXPECT_EQ(RunLine(run), "data: fold 43 %, freed 1.00 MiB (load 9.1 is above 4)");
+}
+
 // What a worker tells may be anything.
 TEST(AdminTextTest, OddFractions) {
   v1::Run run = SampleRun("r", v1::RUN_STATE_RUNNING);
