@@ -57,13 +57,18 @@ class Measurement {
   absl::Status Run() {
     Say(absl::StrCat("connecting ", options_.worker_count, " workers"));
     syncs_ = StartSyncLoad(address_, options_.worker_count, absl::Seconds(options_.sync_seconds));
-    look_ups_.emplace(address_, kLookUpVolume, static_cast<uint64_t>(options_.seed));
-    absl::SleepFor(absl::Seconds(2));
-    RETURN_IF_ERROR(Upload());
-    RETURN_IF_ERROR(Settle());
-    look_ups_.reset();
-    if (options_.plan) RETURN_IF_ERROR(Plan());
-    if (options_.idle_seconds > 0) Idle();
+    if (options_.extent_count > 0) {
+      RETURN_IF_ERROR(Work());
+    } else {
+      Idle("calling often");
+    }
+    if (options_.idle_seconds > 0) {
+      Say("watching the idle fleet");
+      syncs_->SetInterval(kIdleSyncInterval);
+      absl::SleepFor(absl::Seconds(1));
+      syncs_->Take();
+      Idle("idle");
+    }
     syncs_.reset();
     return coordinator_->Stop();
   }
@@ -82,15 +87,19 @@ class Measurement {
          .unit = "ms",
          .at_most = 100});
     Add({absl::StrCat("sync calls while ", when), static_cast<double>(syncs.taken.size()), ""});
-    Latencies plans = look_ups_ ? look_ups_->Take() : Latencies();
-    Add({absl::StrCat("look-up p50 while ", when), absl::ToDoubleMilliseconds(plans.Percentile(50)),
-         "ms"});
-    Add({absl::StrCat("look-up p99 while ", when), absl::ToDoubleMilliseconds(plans.Percentile(99)),
-         "ms"});
+    Latencies plans;
+    if (look_ups_) AddLookUps(when, plans = look_ups_->Take());
     Add({.name = absl::StrCat("failed calls while ", when),
          .value = static_cast<double>(syncs.failure_count + plans.failure_count),
          .unit = "",
          .at_most = 0});
+  }
+
+  void AddLookUps(const std::string& when, Latencies plans) {
+    for (const int percent : {50, 99}) {
+      Add({absl::StrCat("look-up p", percent, " while ", when),
+           absl::ToDoubleMilliseconds(plans.Percentile(percent)), "ms"});
+    }
   }
 
   void AddPeak(const std::string& when) {
@@ -147,6 +156,15 @@ class Measurement {
     return absl::OkStatus();
   }
 
+  absl::Status Work() {
+    look_ups_.emplace(address_, kLookUpVolume, static_cast<uint64_t>(options_.seed));
+    absl::SleepFor(absl::Seconds(2));
+    RETURN_IF_ERROR(Upload());
+    RETURN_IF_ERROR(Settle());
+    look_ups_.reset();
+    return options_.plan ? Plan() : absl::OkStatus();
+  }
+
   absl::Status Settle() {
     Say("waiting for compaction");
     absl::Duration changed = Now();
@@ -192,20 +210,18 @@ class Measurement {
     return absl::OkStatus();
   }
 
-  void Idle() {
-    Say("watching the idle fleet");
-    syncs_->SetInterval(kIdleSyncInterval);
-    absl::SleepFor(absl::Seconds(1));
-    syncs_->Take();
+  void Idle(const std::string& when) {
     const absl::Duration begun = Now();
     const absl::Duration cpu_before = coordinator_->cpu();
     absl::SleepFor(absl::Seconds(options_.idle_seconds));
-    Add({.name = "CPU of an idle fleet, of one core",
-         .value = 100 * absl::FDivDuration(coordinator_->cpu() - cpu_before, Now() - begun),
-         .unit = "%",
-         .at_most = 2});
-    AddCalls("idle");
-    AddPeak("idle");
+    const double share = absl::FDivDuration(coordinator_->cpu() - cpu_before, Now() - begun);
+    Figure figure{.name = absl::StrCat("CPU of a fleet ", when, ", of one core"),
+                  .value = 100 * share,
+                  .unit = "%"};
+    if (when == "idle") figure.at_most = 2;
+    Add(std::move(figure));
+    AddCalls(when);
+    AddPeak(when);
   }
 
   struct Uploaded {

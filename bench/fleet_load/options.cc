@@ -13,7 +13,7 @@ namespace onefold::bench {
 
 const char kOptionsHelp[] = R"(fleet_load [options]: simulated workers against a real coordinator.
 
-  --extents N       extent records of all volumes together (1000000)
+  --extents N       extent records of all volumes together (1000000); 0: only Sync is called
   --volumes N       volumes they belong to (1)
   --streams N       uploads at a time (all volumes)
   --workers N       connected workers that call Sync (1000)
@@ -70,7 +70,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
           absl::StrCat("--", name, ": unknown, or not '", value, "'"));
     }
   }
-  if (options.volume_count < 1 || options.extent_count < options.volume_count) {
+  if (options.extent_count > 0 &&
+      (options.volume_count < 1 || options.extent_count < options.volume_count)) {
     return absl::InvalidArgumentError("--volumes: at least 1, and no more than extents");
   }
   if (options.stream_count == 0) options.stream_count = options.volume_count;
