@@ -39,9 +39,9 @@ uint64_t LengthOf(uint64_t seed, uint64_t content) {
 }  // namespace
 
 uint64_t ExtentSource::NextContent() {
-  const auto own = static_cast<uint64_t>(next_);
+  const auto own = static_cast<uint64_t>(next_ - duplicate_count_);  // all below it were there
   if (copies_left_ == 0 && own > 0) {
-    const uint64_t draw = Mix(options_.seed + 3 * own);
+    const uint64_t draw = Mix(options_.seed + 3 * static_cast<uint64_t>(next_));
     // A folder begins so often that its extents make up the wanted share.
     const uint64_t parts = 100 * kCopiedTogether;
     if (draw % parts < static_cast<uint64_t>(options_.duplicate_percent)) {
@@ -49,6 +49,7 @@ uint64_t ExtentSource::NextContent() {
       copies_left_ = 1 + Mix(draw + 1) % (2 * kCopiedTogether);
     }
   }
+  if (copied_ >= own) copies_left_ = 0;  // the folder ends here
   if (copies_left_ == 0) return own;
   --copies_left_;
   ++duplicate_count_;
