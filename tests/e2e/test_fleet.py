@@ -355,7 +355,13 @@ class VolumeTest(FleetTest):
             return any(v["label"] == "data1" and v["allowed_roots"]
                        for v in self.hosts()["nas2"]["volumes"])
         wait_until("the volume is seen on its new host", arrived, PATIENCE)
-        run = self.wait_ended(self.start_run("nas2:" + moved.place)[0]["run_id"])
+
+        # It belongs to the first host until that one has said that it is gone.
+        def begun():
+            answer = self.ask("run", "now", "nas2:" + moved.place, code=None)
+            return answer.get("runs")
+        runs = wait_until("the volume is its new host's", begun, PATIENCE)
+        run = self.wait_ended(runs[0]["run_id"])
         self.assertEqual(run["status"]["figures"]["dedupe_requests"], 0, run)
 
     def write_allow(self, host, paths):
