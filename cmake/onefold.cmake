@@ -152,7 +152,8 @@ function(_onefold_test_properties name tier timeout_default timeout)
     math(EXPR timeout "${timeout} * 3")  # instrumented code is about that much slower
   endif()
   if(ONEFOLD_SANITIZE STREQUAL "address")
-    list(APPEND environment ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1)
+    list(APPEND environment ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1
+         LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
   elseif(ONEFOLD_SANITIZE STREQUAL "thread")
     list(APPEND environment
          TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp)

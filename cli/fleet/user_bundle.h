@@ -2,7 +2,7 @@
 // command of the fleet reads:
 //
 //   onefold user bundle 1
-//   name: alice
+//   name: NAME
 //   role: operator
 //   coordinator: nas1:7171        (absent if it is not known)
 //   expires: 2027-11-30T22:00:00Z
