@@ -487,6 +487,8 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
 }
 
 absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) {
+  // What the kernel refused now is for the next run, not for another round of this one.
+  const absl::Cleanup as_before = [&, count = totals_.retry_count] { totals_.retry_count = count; };
   const auto pin = [&](Holder holder) {
     Note({drop.address, drop.generation, Outcome::kPinned, holder, drop.disk_bytes});
   };
@@ -495,9 +497,14 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
     if (execution.failure != DedupeAnswer::kStopped) Skip(AnswerWord(execution.failure));
   };
   const auto problem = [&](const std::string& detail) {
-    AddProblem(parts_.report, {.reason = AnswerWord(execution.failure),
-                               .path = threads_[0]->viewer.PathOf(execution.failed_file),
-                               .detail = detail});
+    Problem found{.reason = AnswerWord(execution.failure),
+                  .path = threads_[0]->viewer.PathOf(execution.failed_file),
+                  .detail = detail};
+    const std::vector<Problem>& named = parts_.report.problems;
+    const bool is_new = std::none_of(named.begin(), named.end(), [&](const Problem& known) {
+      return known.reason == found.reason && known.path == found.path;
+    });
+    if (is_new) AddProblem(parts_.report, std::move(found));
   };
   switch (execution.failure) {
     case DedupeAnswer::kDiffers: {
