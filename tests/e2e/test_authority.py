@@ -79,7 +79,8 @@ class AuthorityTest(FleetTest):
         self.start_worker(self.host)
         self.join(self.network.host("nas2"), token=token, code=1)
         time.sleep(5)
-        self.assertEqual(self.hosts()[self.host.name]["last_seen_at"], before)
+        # Not heard since; a coordinator that starts knows what was recorded, which may be older.
+        self.assertLessEqual(self.hosts()[self.host.name]["last_seen_at"], before)
         self.assertIn("--rejoin", self.join(self.host, code=1))
 
     # Half of its time is over: the worker gets a new certificate and stays who it is.
