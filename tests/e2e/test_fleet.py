@@ -201,11 +201,11 @@ class PeopleTest(FleetTest):
 class DisturbedTest(FleetTest):
     """Three hosts; the run on the third is disturbed while it works, and everything comes out right."""
 
-    def begin(self, count=2):
+    def begin(self, count=2, pairs=PAIRS):
         self.fleet = self.fleet_of(count)
         hosts, volumes = self.fleet
         self.host, self.volume = hosts[-1], volumes[-1]
-        self.expected = self.fill(self.volume, PAIRS)
+        self.expected = self.fill(self.volume, pairs)
         self.before = manifest(self.volume.root)
         self.used = self.volume.used_data()
         label = f"data{count}"
@@ -272,7 +272,7 @@ class DisturbedTest(FleetTest):
         self.check_end(run_id)
 
     def test_pause_resume_drain_cancel(self):
-        run_id = self.begin()
+        run_id = self.begin(pairs=5 * PAIRS)  # far from its end when it is cancelled
         self.ask("run", "pause", run_id[:8])
         wait_until("the run is paused", lambda: self.run_of(run_id)["state"] == "paused", PATIENCE)
         time.sleep(3)
