@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "worker/block_checksums.h"
 #include "worker/btrfs_items.h"
 #include "worker/btrfs_volume.h"
@@ -80,7 +79,6 @@ absl::Status Probe(const char* mount) {
 }  // namespace onefold
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc != 2) return 2;
   const absl::Status status = onefold::Probe(argv[1]);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
