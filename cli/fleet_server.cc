@@ -36,6 +36,7 @@
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/identity/enrollment_service.h"
 #include "coordinator/identity/grpc_door.h"
+#include "coordinator/identity/grpc_live_calls.h"
 #include "coordinator/identity/identity.h"
 #include "coordinator/maintenance_service.h"
 
@@ -114,13 +115,14 @@ class FleetServerImpl final : public FleetServer {
     ASSIGN_OR_RETURN(fleet_, coordinator_->OpenFleet({.runs_at_once = options_.runs_at_once}));
     for (const std::string& warning : fleet_->warnings()) log_.Warning(warning);
     admin_.emplace(AdminService::Options{.public_address = options_.public_address}, clock_,
-                   *fleet_, identity_.get());
+                   *fleet_, identity_.get(), &log_);
     grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
     SetReflection(options_.reflection, builder);
     SetLimits(builder);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
     creators.push_back(NewRetryDelayInterceptors());
+    if (identity_ != nullptr) creators.push_back(live_calls_.NewInterceptors());
     builder.experimental().SetInterceptorCreators(std::move(creators));
     builder.RegisterService(&coordinator_->service());
     builder.RegisterService(&*admin_);
@@ -154,7 +156,9 @@ class FleetServerImpl final : public FleetServer {
     if (!ticked.ok()) {
       log_.Error("what is due could not be started", {{"error", ticked.ToString()}});
     }
-    if (identity_ == nullptr || clock_.Monotonic() < next_maintenance_) return;
+    if (identity_ == nullptr) return;
+    live_calls_.EndThoseShutOut(*identity_, clock_.Now());
+    if (clock_.Monotonic() < next_maintenance_) return;
     next_maintenance_ = clock_.Monotonic() + kMaintenanceInterval;
     const absl::Status status = identity_->Maintain(clock_.Now());
     if (!status.ok()) {
@@ -245,6 +249,7 @@ class FleetServerImpl final : public FleetServer {
   std::optional<EnrollmentService> enrollment_;
   Fleet* fleet_ = nullptr;  // the coordinator's
   std::optional<AdminService> admin_;
+  LiveCalls live_calls_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   absl::Duration next_maintenance_ = absl::ZeroDuration();

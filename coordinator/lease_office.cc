@@ -52,8 +52,11 @@ absl::StatusOr<std::optional<LeaseBoard::Grant>> LeaseOffice::Acquire(const Volu
 }
 
 void LeaseOffice::Release(const VolumeUuid& volume, const std::string& worker, int64_t epoch) {
-  MutexLock lock(&mutex_);
-  if (!board_.Release(volume, worker, epoch)) return;
+  MutexLock write(&write_mutexes_[volume.bytes.back() % write_mutexes_.size()]);
+  {
+    MutexLock lock(&mutex_);
+    if (!board_.Release(volume, worker, epoch)) return;
+  }
   storage::v1::LeaseRecord record;
   record.set_epoch(epoch);
   RowBatch batch;

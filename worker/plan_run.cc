@@ -21,8 +21,9 @@ constexpr size_t kGroupsPerBatch = 2048;
 constexpr size_t kMembersPerBatch = 8192;
 // Drops that wait for a commit: about 130 bytes each.
 constexpr size_t kPendingMax = 32768;
-// Extents remembered in a dry run; beyond, the estimate may count one twice.
-constexpr size_t kPlannedMax = 4'000'000;
+// Words of addresses remembered in a dry run, 20 bytes each; beyond, the estimate may count an
+// extent twice.
+constexpr size_t kPlannedMax = 1'000'000;
 // Pinned extents remembered in case they turn out to be what is kept: 16 bytes each. Beyond, one
 // may be called pinned until the next run.
 constexpr size_t kCalledPinnedMax = 262'144;
@@ -100,7 +101,8 @@ PlanRun::PlanRun(Parts parts, const PlanOptions& options, const SpaceInfo& space
                  .scratch_directory = options.scratch_directory.value_or(InodeId{}),
                  .gate = options.gate},
                 parts.stop, parts.progress),
-      account_(parts.volume.info().node_bytes, space.metadata_copies) {
+      account_(parts.volume.info().node_bytes, space.metadata_copies),
+      planned_(parts.volume.info().block_bytes) {
   for (int i = 0; i < std::max(1, options.settle_threads); ++i) {
     threads_.push_back(std::make_unique<SettleThread>(parts_, views_));
     threads_.back()->viewer.AskAbout(&touched_);
@@ -402,7 +404,10 @@ void PlanRun::LeaveWhatDoesNotPay(std::vector<Drop>& drops) {
 
 void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
   for (const Drop& drop : drops) {
-    if (planned_.size() < kPlannedMax && !planned_.insert(drop.address).second) continue;
+    if (planned_.word_count() < kPlannedMax ? !planned_.insert(drop.address)
+                                            : planned_.contains(drop.address)) {
+      continue;
+    }
     totals_.bytes_freeable += drop.disk_bytes - drop.written_bytes;
     ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;

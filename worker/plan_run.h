@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "common/run_report.h"
 #include "common/stop.h"
+#include "worker/address_set.h"
 #include "worker/coordinator_client.h"
 #include "worker/executor.h"
 #include "worker/extent_view.h"
@@ -156,7 +157,7 @@ class PlanRun {
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;
   // Dry runs: extents that a real run would have dropped already.
-  absl::flat_hash_set<uint64_t> planned_;
+  AddressSet planned_;
   PlanTotals totals_;
   bool ended_early_ = false;
   bool has_data_room_ = true;

@@ -27,7 +27,8 @@ namespace {
 // How far a run is extended from where it was found, in each direction. Longer matches take several
 // groups. Two copies of a pair of checksum arrays of this reach fit in a few MiB.
 constexpr int64_t kRunBytesMax = int64_t{256} << 20;
-constexpr size_t kPiecesMax = 32768;
+// Each may become a drop of some 400 bytes, on both sides, in every settling thread.
+constexpr size_t kPiecesMax = 4096;
 // References of a candidate that are tried as the other side of a run.
 constexpr size_t kReferencesTried = 3;
 

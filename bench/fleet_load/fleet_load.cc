@@ -57,6 +57,7 @@ class Measurement {
   absl::Status Run() {
     Say(absl::StrCat("connecting ", options_.worker_count, " workers"));
     syncs_ = StartSyncLoad(address_, options_.worker_count, absl::Seconds(options_.sync_seconds));
+    syncs_->SetChanges(options_.change_percent);
     if (options_.extent_count > 0) {
       RETURN_IF_ERROR(Work());
     } else {
@@ -65,6 +66,7 @@ class Measurement {
     if (options_.idle_seconds > 0) {
       Say("watching the idle fleet");
       syncs_->SetInterval(kIdleSyncInterval);
+      syncs_->SetChanges(0);
       absl::SleepFor(absl::Seconds(1));
       syncs_->Take();
       Idle("idle");

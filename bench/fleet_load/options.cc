@@ -18,6 +18,7 @@ const char kOptionsHelp[] = R"(fleet_load [options]: simulated workers against a
   --streams N       uploads at a time (all volumes)
   --workers N       connected workers that call Sync (1000)
   --sync-seconds N  each so often while there is load (10)
+  --changes N       of a hundred such calls, those that tell something to be written (0)
   --idle-seconds N  how long the idle fleet is watched, 0: not at all (60)
   --duplicates N    extents in a hundred that are second copies (10)
   --seed N          of all chance (1)
@@ -30,15 +31,12 @@ const char kOptionsHelp[] = R"(fleet_load [options]: simulated workers against a
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
-  const std::map<std::string, int64_t*> numbers = {{"extents", &options.extent_count},
-                                                   {"volumes", &options.volume_count},
-                                                   {"streams", &options.stream_count},
-                                                   {"workers", &options.worker_count},
-                                                   {"sync-seconds", &options.sync_seconds},
-                                                   {"idle-seconds", &options.idle_seconds},
-                                                   {"seed", &options.seed},
-                                                   {"duplicates", &options.duplicate_percent},
-                                                   {"port", &options.port}};
+  const std::map<std::string, int64_t*> numbers = {
+      {"extents", &options.extent_count},         {"volumes", &options.volume_count},
+      {"streams", &options.stream_count},         {"workers", &options.worker_count},
+      {"sync-seconds", &options.sync_seconds},    {"changes", &options.change_percent},
+      {"idle-seconds", &options.idle_seconds},    {"seed", &options.seed},
+      {"duplicates", &options.duplicate_percent}, {"port", &options.port}};
   const std::map<std::string, std::string*> words = {{"state", &options.state},
                                                      {"coordinator", &options.coordinator},
                                                      {"json", &options.json},

@@ -15,8 +15,9 @@ struct Options {
   int64_t volume_count = 1;
   int64_t stream_count = 0;  // uploads at a time; 0: all volumes
   int64_t worker_count = 1000;
-  int64_t sync_seconds = 10;  // each worker calls Sync so often while there is load
-  int64_t idle_seconds = 60;  // 0: idle fleet is not measured
+  int64_t sync_seconds = 10;   // each worker calls Sync so often while there is load
+  int64_t change_percent = 0;  // calls in a hundred that tell what the coordinator has to write
+  int64_t idle_seconds = 60;   // 0: idle fleet is not measured
   int64_t seed = 1;
   int64_t duplicate_percent = 10;
   bool plan = true;         // fetch the plan of the first volume

@@ -72,6 +72,8 @@ class SyncLoadImpl final : public SyncLoad {
     changed_ = true;
   }
 
+  void SetChanges(int64_t percent) override { change_percent_ = percent; }
+
   Latencies Take() override {
     MutexLock lock(&mutex_);
     return std::exchange(latencies_, {});
@@ -99,6 +101,12 @@ class SyncLoadImpl final : public SyncLoad {
   }
 
   void Begin(int64_t worker) {
+    owed_changes_ += change_percent_;
+    if (owed_changes_ >= 100) {
+      owed_changes_ -= 100;
+      v1::MountedVolume& mounted = *requests_[worker].mutable_host()->mutable_volumes(0);
+      mounted.set_size_bytes(mounted.size_bytes() + 4096);  // the filesystem was grown
+    }
     auto call = std::make_unique<Call>();
     call->context.set_deadline(std::chrono::system_clock::now() +
                                absl::ToChronoMilliseconds(kCallDeadline));
@@ -152,7 +160,9 @@ class SyncLoadImpl final : public SyncLoad {
   std::vector<std::unique_ptr<v1::CoordinatorService::Stub>> stubs_;
   std::vector<v1::SyncRequest> requests_;
   grpc::CompletionQueue queue_;
-  int64_t under_way_ = 0;  // of the thread, while there is one
+  int64_t under_way_ = 0;     // of the thread, while there is one
+  int64_t owed_changes_ = 0;  // hundredths; as under_way_
+  std::atomic<int64_t> change_percent_ = 0;
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   absl::Duration interval_ ABSL_GUARDED_BY(mutex_);

@@ -28,6 +28,8 @@ class SyncLoad {
   virtual ~SyncLoad() = default;
   // From now on each worker calls once in `interval`.
   virtual void SetInterval(absl::Duration interval) = 0;
+  // From now on so many calls in a hundred, spread evenly, tell what is new, so that it is written.
+  virtual void SetChanges(int64_t percent) = 0;
   // What was measured since the last Take.
   virtual Latencies Take() = 0;
 };

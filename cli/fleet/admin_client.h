@@ -42,6 +42,9 @@ class AdminClient {
       const v1::CreateJoinTokenRequest& request) = 0;
   virtual absl::StatusOr<v1::CreateUserResponse> CreateUser(
       const v1::CreateUserRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& request) = 0;
+  virtual absl::StatusOr<v1::RemoveUserResponse> RemoveUser(
+      const v1::RemoveUserRequest& request) = 0;
   virtual absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& request) = 0;
   virtual absl::StatusOr<v1::ListPoliciesResponse> ListPolicies(

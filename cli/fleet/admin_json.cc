@@ -154,6 +154,15 @@ Json RunObject(const v1::Run& run) {
   return json;
 }
 
+Json UserObject(const v1::User& user) {
+  Json json;
+  json["name"] = ReplaceNonUtf8(user.name());
+  json["role"] = RoleWord(user.role());
+  json["expires_at"] =
+      TimeOrNull(user.has_certificate_expire_time(), user.certificate_expire_time());
+  return json;
+}
+
 }  // namespace
 
 std::string HostsJson(const std::vector<v1::Host>& hosts) {
@@ -187,6 +196,20 @@ std::string UserJson(absl::string_view name, v1::UserRole role, absl::string_vie
   json["bundle"] = ReplaceNonUtf8(bundle_path);
   json["coordinator"] = TextOrNull(coordinator);
   json["expires_at"] = TimeOrNull(user.has_expire_time(), user.expire_time());
+  return OneLine(json);
+}
+
+std::string UsersJson(const std::vector<v1::User>& users) {
+  Json json = Object("onefold.users.v1");
+  json["users"] = Json::array();
+  for (const v1::User& user : users) json["users"].push_back(UserObject(user));
+  return OneLine(json);
+}
+
+std::string RemovedUserJson(const v1::User& user, bool removed) {
+  Json json = Object("onefold.user_removal.v1");
+  json["removed"] = removed;
+  json["user"] = UserObject(user);
   return OneLine(json);
 }
 

@@ -20,6 +20,9 @@ std::string HostJson(const v1::Host& host, bool done);
 std::string JoinTokenJson(const v1::CreateJoinTokenResponse& token, absl::string_view join);
 std::string UserJson(absl::string_view name, v1::UserRole role, absl::string_view bundle_path,
                      absl::string_view coordinator, const v1::CreateUserResponse& user);
+std::string UsersJson(const std::vector<v1::User>& users);
+// `removed`: false in a dry run.
+std::string RemovedUserJson(const v1::User& user, bool removed);
 std::string PoliciesJson(const std::vector<v1::Policy>& policies);
 std::string PolicyJson(const v1::Policy& policy, bool deleted);
 std::string PolicyChangesJson(const v1::ApplyPoliciesResponse& changes, bool applied);

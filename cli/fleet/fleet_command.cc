@@ -14,6 +14,7 @@
 #include "cli/fleet/join_command.h"
 #include "cli/fleet/policy_commands.h"
 #include "cli/fleet/run_commands.h"
+#include "cli/fleet/user_commands.h"
 #include "cli/fleet/verb.h"
 #include "common/clock.h"
 #include "common/identity/certificate_request.h"
@@ -88,7 +89,10 @@ constexpr CommandGroup kTokenGroup = {.name = "onefold fleet token",
 
 constexpr Command kUserAdd =
     Leaf<AddUserVerb>("add", "NAME --role ROLE", "a certificate for a person");
-constexpr const Command* kUserCommands[] = {&kUserAdd};
+constexpr Command kUserList = Leaf<ListUsersVerb>("list", "", "people and what they may do");
+constexpr Command kUserRemove =
+    Leaf<RemoveUserVerb>("remove", "NAME", "revoke a person's certificate");
+constexpr const Command* kUserCommands[] = {&kUserAdd, &kUserList, &kUserRemove};
 constexpr CommandGroup kUserGroup = {.name = "onefold fleet user",
                                      .introduction = "People who may ask the coordinator.\n",
                                      .commands = kUserCommands,

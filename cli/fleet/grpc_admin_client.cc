@@ -79,6 +79,12 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::CreateUserResponse> CreateUser(const v1::CreateUserRequest& request) override {
     return Call(&v1::AdminService::StubInterface::CreateUser, request);
   }
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& request) override {
+    return Call(&v1::AdminService::StubInterface::ListUsers, request);
+  }
+  absl::StatusOr<v1::RemoveUserResponse> RemoveUser(const v1::RemoveUserRequest& request) override {
+    return Call(&v1::AdminService::StubInterface::RemoveUser, request);
+  }
   absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& request) override {
     return Call(&v1::AdminService::StubInterface::ApplyPolicies, request);

@@ -1,22 +1,14 @@
 #include "cli/fleet/host_commands.h"
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/fleet/address.h"
 #include "cli/fleet/admin_json.h"
 #include "cli/fleet/admin_text.h"
 #include "cli/fleet/admin_words.h"
-#include "cli/fleet/user_bundle.h"
 #include "cli/quantity.h"
 #include "cli/run_summary.h"
 #include "common/escape.h"
@@ -27,7 +19,6 @@ namespace {
 
 // A coordinator that pages for ever would fill our memory: 100 times the largest fleet there is.
 constexpr size_t kHostsMax = 100'000;
-constexpr size_t kUserNameBytesMax = 64;
 constexpr absl::Duration kTokenTtlMax = absl::Hours(24 * 30);
 constexpr int kTokenHostsMax = 1000;
 
@@ -63,18 +54,6 @@ Makes a token with which one host may join, once, and prints the command to type
   --ttl D                  how long it is good (90m, 1h, 2d); default 1h, at most 30d
   --hosts N                how many hosts may join with it, for those that a machine makes: keep such a
                            token like a password; default 1, at most 1000
-)";
-
-constexpr char kUserHelp[] =
-    R"(Usage:  onefold fleet user add NAME --role viewer|operator|admin [OPTIONS]
-
-Makes a person's certificate and writes it, with its key, into a file that only you may read. Whoever
-has it may do what the role says. An earlier certificate of that NAME is no longer good then.
-
-  --role ROLE              viewer: looks · operator: also starts, stops and drains · admin: everything
-  --output FILE            the file; default onefold-NAME.pem
-  --install                keep it as your own: ~/.config/onefold/user.pem
-  --address HOST[:PORT]    where the person finds the coordinator, if it does not know that itself
 )";
 
 std::string NameOf(const v1::Host& host) {
@@ -147,12 +126,6 @@ absl::StatusOr<int> ForgetHost(const VerbCall& call) {
   return kExitDone;
 }
 
-// The address at which others find the coordinator, if ours is any good for them.
-std::string SharedAddress(const AdminClient& client) {
-  const absl::StatusOr<Address> address = ParseAddress(client.address());
-  return address.ok() && !address->is_unix && !address->is_loopback ? address->text : "";
-}
-
 absl::StatusOr<int> CreateToken(const VerbCall& call) {
   v1::CreateJoinTokenRequest request;
   if (call.options.Has("--ttl")) {
@@ -192,91 +165,12 @@ absl::StatusOr<int> CreateToken(const VerbCall& call) {
   return kExitDone;
 }
 
-absl::Status CheckUserName(const std::string& name) {
-  const auto is_bad = [](char c) {
-    return !absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-' && c != '_';
-  };
-  if (name.size() > kUserNameBytesMax ||
-      std::find_if(name.begin(), name.end(), is_bad) != name.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", Escape(name), "' is no name: letters, digits, '.', '-', '_', at most ",
-                     kUserNameBytesMax));
-  }
-  return absl::OkStatus();
-}
-
-// Where the bundle goes; makes the folder of the person's own one.
-absl::StatusOr<std::string> BundlePath(const Options& options, const std::string& name) {
-  if (!options.Has("--install")) {
-    return options.Has("--output") ? options.Value("--output")
-                                   : absl::StrCat("onefold-", name, ".pem");
-  }
-  if (options.Has("--output"))
-    return absl::InvalidArgumentError("--output and --install: one of them");
-  const std::string path = DefaultBundlePath();
-  if (path.empty()) return absl::FailedPreconditionError("HOME is not set; say --output FILE");
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  std::filesystem::create_directories(folder.parent_path(), error);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(Escape(folder.string()), ": ", std::strerror(errno)));
-  }
-  return path;
-}
-
-absl::StatusOr<int> AddUser(const VerbCall& call) {
-  const std::string& name = call.options.operands()[0];
-  RETURN_IF_ERROR(CheckUserName(name));
-  const auto role = RoleFromWord(call.options.Value("--role"));
-  if (!role.has_value()) {
-    return absl::InvalidArgumentError("--role is needed: viewer, operator or admin");
-  }
-  UserBundle bundle;
-  bundle.name = name;
-  bundle.role = RoleWord(*role);
-  if (call.options.Has("--address")) {
-    ASSIGN_OR_RETURN(const Address address, ParseAddress(call.options.Value("--address")),
-                     "--address");
-    bundle.coordinator = address.text;
-  }
-  ASSIGN_OR_RETURN(const std::string path, BundlePath(call.options, name));
-  absl::StatusOr<UserBundleFile> file = UserBundleFile::Create(path);
-  if (absl::IsAlreadyExists(file.status())) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(Escape(path), " exists; move it away, or say --output FILE"));
-  }
-  RETURN_IF_ERROR(file.status());
-  ASSIGN_OR_RETURN(const KeyAndRequest key, call.around.new_key());
-  v1::CreateUserRequest request;
-  request.set_name(name);
-  request.set_role(*role);
-  request.set_certificate_request_pem(key.request_pem);
-  ASSIGN_OR_RETURN(const v1::CreateUserResponse response, call.client.CreateUser(request));
-  if (bundle.coordinator.empty()) bundle.coordinator = response.address();
-  if (bundle.coordinator.empty()) bundle.coordinator = SharedAddress(call.client);
-  if (response.has_expire_time()) bundle.expires = TimeWord(TimeOf(response.expire_time()));
-  bundle.key_pem = key.key_pem;
-  bundle.certificate_pem = response.certificate_pem();
-  bundle.authority_pem = response.authority_pem();
-  ASSIGN_OR_RETURN(const std::string text, FormatUserBundle(bundle));
-  RETURN_IF_ERROR(file->Write(text));
-  call.Print(UserJson(name, *role, path, bundle.coordinator, response),
-             absl::StrCat(Escape(path), "\n"));
-  if (!call.json && !call.options.Has("--install")) {
-    call.console().Say(absl::StrCat("Give this file to ", name,
-                                    " over a safe way, to be kept as ~/.config/onefold/user.pem "
-                                    "(chmod 600).\nWhoever has it is ",
-                                    bundle.role, " until ", bundle.expires, ".\n"));
-  }
-  if (!call.json && bundle.coordinator.empty()) {
-    call.console().Say(
-        "It does not say where the coordinator is: set public_address there, or say --address.\n");
-  }
-  return kExitDone;
-}
-
 }  // namespace
+
+std::string SharedAddress(const AdminClient& client) {
+  const absl::StatusOr<Address> address = ParseAddress(client.address());
+  return address.ok() && !address->is_unix && !address->is_loopback ? address->text : "";
+}
 
 absl::StatusOr<std::vector<v1::Host>> AllHosts(AdminClient& client) {
   std::vector<v1::Host> hosts;
@@ -325,17 +219,6 @@ const Verb& CreateTokenVerb() {
                                            0,
                                            0,
                                            &CreateToken};
-  return *verb;
-}
-
-const Verb& AddUserVerb() {
-  static const Verb* const verb =
-      new Verb{"onefold fleet user add",
-               kUserHelp,
-               {{"--role", true}, {"--output", true}, {"--install", false}, {"--address", true}},
-               1,
-               1,
-               &AddUser};
   return *verb;
 }
 

@@ -1,8 +1,9 @@
-// onefold fleet list | drain | resume | forget | token create | user add
+// onefold fleet list | drain | resume | forget | token create
 
 #ifndef ONEFOLD_CLI_FLEET_HOST_COMMANDS_H_
 #define ONEFOLD_CLI_FLEET_HOST_COMMANDS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,10 +16,11 @@ const Verb& DrainHostVerb();
 const Verb& ResumeHostVerb();
 const Verb& ForgetHostVerb();
 const Verb& CreateTokenVerb();
-const Verb& AddUserVerb();
 
 // All hosts of the fleet, page by page. RESOURCE_EXHAUSTED if it never ends.
 absl::StatusOr<std::vector<v1::Host>> AllHosts(AdminClient& client);
+// The address at which others find the coordinator; empty if ours is no good for them.
+std::string SharedAddress(const AdminClient& client);
 
 }  // namespace onefold
 

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "common/grpc_status.h"
 #include "common/status_macros.h"
+#include "coordinator/identity/grpc_caller.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace onefold {
@@ -67,7 +68,34 @@ grpc::Status Answer(absl::StatusOr<Value> value, Response* to) {
   return grpc::Status::OK;
 }
 
+v1::UserRole ToProto(Role role) {
+  switch (role) {
+    case Role::kViewer: return v1::USER_ROLE_VIEWER;
+    case Role::kOperator: return v1::USER_ROLE_OPERATOR;
+    case Role::kAdmin: return v1::USER_ROLE_ADMIN;
+    case Role::kNone: break;
+  }
+  return v1::USER_ROLE_UNSPECIFIED;
+}
+
+v1::User ToProto(const IdentityOffice::Person& person) {
+  v1::User user;
+  user.set_name(person.name);
+  user.set_role(ToProto(person.role));
+  *user.mutable_certificate_expire_time() = ToTimestamp(person.certificate_expire_time);
+  return user;
+}
+
 }  // namespace
+
+void AdminService::Note(const grpc::ServerContext& context, absl::string_view what,
+                        LogFields fields, const grpc::Status& status) const {
+  if (log_ == nullptr) return;
+  const absl::StatusOr<Caller> caller = CallerOf(context);
+  fields.emplace_back("by", caller.ok() ? ToString(*caller) : "nobody");
+  if (!status.ok()) fields.emplace_back("error", status.error_message());
+  log_->Info(what, fields);
+}
 
 // ---- hosts ----
 
@@ -135,23 +163,28 @@ grpc::Status AdminService::ListHosts(grpc::ServerContext*, const v1::ListHostsRe
   return ToGrpcStatus(list());
 }
 
-grpc::Status AdminService::DrainHost(grpc::ServerContext*, const v1::DrainHostRequest* request,
+grpc::Status AdminService::DrainHost(grpc::ServerContext* context,
+                                     const v1::DrainHostRequest* request,
                                      v1::DrainHostResponse* response) {
   const grpc::Status status =
       Answer(fleet_.SetDrained(request->host(), true), response->mutable_host());
   FillInCertificate(*response->mutable_host());
+  Note(*context, "a host was drained", {{"host", request->host()}}, status);
   return status;
 }
 
-grpc::Status AdminService::ResumeHost(grpc::ServerContext*, const v1::ResumeHostRequest* request,
+grpc::Status AdminService::ResumeHost(grpc::ServerContext* context,
+                                      const v1::ResumeHostRequest* request,
                                       v1::ResumeHostResponse* response) {
   const grpc::Status status =
       Answer(fleet_.SetDrained(request->host(), false), response->mutable_host());
   FillInCertificate(*response->mutable_host());
+  Note(*context, "a host was resumed", {{"host", request->host()}}, status);
   return status;
 }
 
-grpc::Status AdminService::ForgetHost(grpc::ServerContext*, const v1::ForgetHostRequest* request,
+grpc::Status AdminService::ForgetHost(grpc::ServerContext* context,
+                                      const v1::ForgetHostRequest* request,
                                       v1::ForgetHostResponse* response) {
   const auto forget = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(*response->mutable_host(), FindHost(request->host()));
@@ -161,7 +194,9 @@ grpc::Status AdminService::ForgetHost(grpc::ServerContext*, const v1::ForgetHost
     const absl::Status forgotten = fleet_.ForgetHost(id).status();
     return absl::IsNotFound(forgotten) ? absl::OkStatus() : forgotten;
   };
-  return ToGrpcStatus(forget());
+  const grpc::Status status = ToGrpcStatus(forget());
+  Note(*context, "a host was forgotten", {{"host", request->host()}}, status);
+  return status;
 }
 
 // ---- identities ----
@@ -172,7 +207,7 @@ absl::StatusOr<IdentityOffice*> AdminService::Identity() const {
       "this coordinator speaks plain text and has no authority: nobody needs a certificate here");
 }
 
-grpc::Status AdminService::CreateJoinToken(grpc::ServerContext*,
+grpc::Status AdminService::CreateJoinToken(grpc::ServerContext* context,
                                            const v1::CreateJoinTokenRequest* request,
                                            v1::CreateJoinTokenResponse* response) {
   const auto create = [&]() -> absl::Status {
@@ -186,10 +221,13 @@ grpc::Status AdminService::CreateJoinToken(grpc::ServerContext*,
     response->set_address(options_.public_address);
     return absl::OkStatus();
   };
-  return ToGrpcStatus(create());
+  const grpc::Status status = ToGrpcStatus(create());
+  Note(*context, "a join token was made", {}, status);
+  return status;
 }
 
-grpc::Status AdminService::CreateUser(grpc::ServerContext*, const v1::CreateUserRequest* request,
+grpc::Status AdminService::CreateUser(grpc::ServerContext* context,
+                                      const v1::CreateUserRequest* request,
                                       v1::CreateUserResponse* response) {
   const auto create = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(IdentityOffice * identity, Identity());
@@ -204,18 +242,56 @@ grpc::Status AdminService::CreateUser(grpc::ServerContext*, const v1::CreateUser
     *response->mutable_expire_time() = ToTimestamp(issued.expire_time);
     return absl::OkStatus();
   };
-  return ToGrpcStatus(create());
+  const grpc::Status status = ToGrpcStatus(create());
+  Note(*context, "a certificate was made for a person",
+       {{"name", request->name()}, {"role", std::string(ToString(ToRole(request->role())))}},
+       status);
+  return status;
+}
+
+grpc::Status AdminService::ListUsers(grpc::ServerContext*, const v1::ListUsersRequest*,
+                                     v1::ListUsersResponse* response) {
+  const absl::StatusOr<IdentityOffice*> identity = Identity();
+  if (!identity.ok()) return ToGrpcStatus(identity.status());
+  for (const IdentityOffice::Person& person : (*identity)->People()) {
+    *response->add_users() = ToProto(person);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status AdminService::RemoveUser(grpc::ServerContext* context,
+                                      const v1::RemoveUserRequest* request,
+                                      v1::RemoveUserResponse* response) {
+  const auto remove = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(IdentityOffice * identity, Identity());
+    ASSIGN_OR_RETURN(const IdentityOffice::Person person,
+                     identity->RemoveUser(request->name(), clock_.Now()));
+    *response->mutable_user() = ToProto(person);
+    return absl::OkStatus();
+  };
+  const grpc::Status status = ToGrpcStatus(remove());
+  Note(*context, "a person was removed", {{"name", request->name()}}, status);
+  return status;
 }
 
 // ---- policies ----
 
-grpc::Status AdminService::ApplyPolicies(grpc::ServerContext*,
+grpc::Status AdminService::ApplyPolicies(grpc::ServerContext* context,
                                          const v1::ApplyPoliciesRequest* request,
                                          v1::ApplyPoliciesResponse* response) {
   if (request->yaml().size() > kPolicyBytesMax) {
     return ToGrpcStatus(absl::InvalidArgumentError("yaml: more than 1 MiB"));
   }
-  return Answer(fleet_.ApplyPolicies(request->yaml(), request->dry_run()), response);
+  const grpc::Status status =
+      Answer(fleet_.ApplyPolicies(request->yaml(), request->dry_run()), response);
+  if (request->dry_run()) return status;
+  std::string names;
+  for (const v1::ApplyPoliciesResponse::Change& change : response->changes()) {
+    if (change.kind() == v1::ApplyPoliciesResponse::Change::KIND_UNCHANGED) continue;
+    absl::StrAppend(&names, names.empty() ? "" : ",", change.name());
+  }
+  Note(*context, "policies were applied", {{"changed", std::move(names)}}, status);
+  return status;
 }
 
 grpc::Status AdminService::ListPolicies(grpc::ServerContext*, const v1::ListPoliciesRequest*,
@@ -224,32 +300,47 @@ grpc::Status AdminService::ListPolicies(grpc::ServerContext*, const v1::ListPoli
   return grpc::Status::OK;
 }
 
-grpc::Status AdminService::DeletePolicy(grpc::ServerContext*,
+grpc::Status AdminService::DeletePolicy(grpc::ServerContext* context,
                                         const v1::DeletePolicyRequest* request,
                                         v1::DeletePolicyResponse*) {
-  return ToGrpcStatus(fleet_.DeletePolicy(request->name()));
+  const grpc::Status status = ToGrpcStatus(fleet_.DeletePolicy(request->name()));
+  Note(*context, "a policy was deleted", {{"policy", request->name()}}, status);
+  return status;
 }
 
 // ---- runs ----
 
-grpc::Status AdminService::StartRuns(grpc::ServerContext*, const v1::StartRunsRequest* request,
+grpc::Status AdminService::StartRuns(grpc::ServerContext* context,
+                                     const v1::StartRunsRequest* request,
                                      v1::StartRunsResponse* response) {
-  return Answer(fleet_.StartRuns(*request), response);
+  const grpc::Status status = Answer(fleet_.StartRuns(*request), response);
+  Note(*context, "runs were started",
+       {{"volume", request->volume()}, {"selector", request->selector()}}, status);
+  return status;
 }
 
-grpc::Status AdminService::CancelRun(grpc::ServerContext*, const v1::CancelRunRequest* request,
+grpc::Status AdminService::CancelRun(grpc::ServerContext* context,
+                                     const v1::CancelRunRequest* request,
                                      v1::CancelRunResponse* response) {
-  return Answer(fleet_.CancelRun(request->run_id()), response->mutable_run());
+  const grpc::Status status = Answer(fleet_.CancelRun(request->run_id()), response->mutable_run());
+  Note(*context, "a run was cancelled", {{"run", request->run_id()}}, status);
+  return status;
 }
 
-grpc::Status AdminService::PauseRun(grpc::ServerContext*, const v1::PauseRunRequest* request,
+grpc::Status AdminService::PauseRun(grpc::ServerContext* context,
+                                    const v1::PauseRunRequest* request,
                                     v1::PauseRunResponse* response) {
-  return Answer(fleet_.PauseRun(request->run_id()), response->mutable_run());
+  const grpc::Status status = Answer(fleet_.PauseRun(request->run_id()), response->mutable_run());
+  Note(*context, "a run was paused", {{"run", request->run_id()}}, status);
+  return status;
 }
 
-grpc::Status AdminService::ResumeRun(grpc::ServerContext*, const v1::ResumeRunRequest* request,
+grpc::Status AdminService::ResumeRun(grpc::ServerContext* context,
+                                     const v1::ResumeRunRequest* request,
                                      v1::ResumeRunResponse* response) {
-  return Answer(fleet_.ResumeRun(request->run_id()), response->mutable_run());
+  const grpc::Status status = Answer(fleet_.ResumeRun(request->run_id()), response->mutable_run());
+  Note(*context, "a run was resumed", {{"run", request->run_id()}}, status);
+  return status;
 }
 
 grpc::Status AdminService::ListRuns(grpc::ServerContext*, const v1::ListRunsRequest* request,

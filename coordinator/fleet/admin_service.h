@@ -1,12 +1,15 @@
 // AdminService: turns people's calls into calls of Fleet and IdentityOffice; decides nothing
-// itself. Who may call what was decided before (coordinator/identity/grpc_door.h).
+// itself. Who may call what was decided before (coordinator/identity/grpc_door.h). Who changed what
+// is logged.
 
 #ifndef ONEFOLD_COORDINATOR_FLEET_ADMIN_SERVICE_H_
 #define ONEFOLD_COORDINATOR_FLEET_ADMIN_SERVICE_H_
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/identity/identity_office.h"
 #include "onefold/v1/admin_service.grpc.pb.h"
@@ -21,9 +24,14 @@ class AdminService final : public v1::AdminService::Service {
   };
 
   // All must outlive the service. `identity`: null where nobody has a certificate (one process, or
-  // plain text); tokens and users are refused then.
-  AdminService(Options options, Clock& clock, Fleet& fleet, IdentityOffice* identity)
-      : options_(std::move(options)), clock_(clock), fleet_(fleet), identity_(identity) {}
+  // plain text); tokens and users are refused then. `log` may be null.
+  AdminService(Options options, Clock& clock, Fleet& fleet, IdentityOffice* identity,
+               Log* log = nullptr)
+      : options_(std::move(options)),
+        clock_(clock),
+        fleet_(fleet),
+        identity_(identity),
+        log_(log) {}
 
   grpc::Status ListHosts(grpc::ServerContext* context, const v1::ListHostsRequest* request,
                          v1::ListHostsResponse* response) override;
@@ -38,6 +46,10 @@ class AdminService final : public v1::AdminService::Service {
                                v1::CreateJoinTokenResponse* response) override;
   grpc::Status CreateUser(grpc::ServerContext* context, const v1::CreateUserRequest* request,
                           v1::CreateUserResponse* response) override;
+  grpc::Status ListUsers(grpc::ServerContext* context, const v1::ListUsersRequest* request,
+                         v1::ListUsersResponse* response) override;
+  grpc::Status RemoveUser(grpc::ServerContext* context, const v1::RemoveUserRequest* request,
+                          v1::RemoveUserResponse* response) override;
   grpc::Status ApplyPolicies(grpc::ServerContext* context, const v1::ApplyPoliciesRequest* request,
                              v1::ApplyPoliciesResponse* response) override;
   grpc::Status ListPolicies(grpc::ServerContext* context, const v1::ListPoliciesRequest* request,
@@ -64,11 +76,15 @@ class AdminService final : public v1::AdminService::Service {
   absl::StatusOr<v1::Host> FindHost(const std::string& host) const;
   void FillInCertificate(v1::Host& host) const;
   absl::StatusOr<IdentityOffice*> Identity() const;
+  // Logs what a caller changed, or tried to: "what by=user:ann …".
+  void Note(const grpc::ServerContext& context, absl::string_view what, LogFields fields,
+            const grpc::Status& status) const;
 
   const Options options_;
   Clock& clock_;
   Fleet& fleet_;
   IdentityOffice* const identity_;
+  Log* const log_;
 };
 
 }  // namespace onefold

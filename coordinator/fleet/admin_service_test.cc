@@ -36,7 +36,13 @@ class FakeIdentityOffice final : public IdentityOffice {
                              .authority_pem = "authority",
                              .expire_time = now};
   }
-  absl::Status RemoveUser(absl::string_view, absl::Time) override { return absl::OkStatus(); }
+  absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time) override {
+    if (name != "ann") return absl::NotFoundError("there is nobody of this name");
+    return People()[0];
+  }
+  std::vector<Person> People() const override {
+    return {{.name = "ann", .role = Role::kOperator, .certificate_expire_time = expiry}};
+  }
   absl::Status ForgetHost(absl::string_view host_id, absl::Time) override {
     forgotten.emplace_back(host_id);
     return absl::OkStatus();
@@ -61,7 +67,7 @@ class AdminServiceTest : public ::testing::Test {
     CHECK(fleet.ok());
     fleet_ = *std::move(fleet);
     service_ = std::make_unique<AdminService>(AdminService::Options{.public_address = "nas:7171"},
-                                              clock_, *fleet_, &identity_);
+                                              clock_, *fleet_, &identity_, &log_);
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
@@ -97,6 +103,8 @@ class AdminServiceTest : public ::testing::Test {
 
   FakeClock clock_;
   index::MemoryStore state_;
+  std::vector<std::string> logged_;
+  Log log_{{}, clock_, [this](absl::string_view line) { logged_.emplace_back(line); }};
   FakeIdentityOffice identity_;
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<AdminService> service_;
@@ -161,6 +169,27 @@ TEST_F(AdminServiceTest, TokensAndPeople) {
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   user.set_role(v1::USER_ROLE_OPERATOR);
   EXPECT_EQ(Call(&Stub::CreateUser, user).certificate_pem(), "ann operator");
+  const auto users = Call(&Stub::ListUsers, v1::ListUsersRequest());
+  ASSERT_EQ(users.users_size(), 1);
+  EXPECT_EQ(users.users(0).role(), v1::USER_ROLE_OPERATOR);
+  v1::RemoveUserRequest remove;
+  remove.set_name("ann");
+  EXPECT_EQ(Call(&Stub::RemoveUser, remove).user().name(), "ann");
+  remove.set_name("bob");
+  Call(&Stub::RemoveUser, remove);
+  EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// Who changed what is found out afterwards.
+TEST_F(AdminServiceTest, ChangesAreLoggedWithWhoMadeThem) {
+  v1::RemoveUserRequest remove;
+  remove.set_name("ann");
+  Call(&Stub::RemoveUser, remove);
+  v1::ApplyPoliciesRequest apply;
+  apply.set_yaml("name: x\nselect: all\n");
+  apply.set_dry_run(true);
+  Call(&Stub::ApplyPolicies, apply);
+  EXPECT_THAT(logged_, ElementsAre(HasSubstr("a person was removed name=ann by=local")));
 }
 
 TEST_F(AdminServiceTest, RunsArePagedAndWatched) {

@@ -52,14 +52,67 @@ fleet::DispatchRules Fleet::Rules() const {
           .silent_after = std::max(3 * IdleDelay(), absl::Minutes(1))};
 }
 
+Fleet::Turn::Turn(Fleet& fleet) : fleet_(fleet) {
+  fleet.turns_.push_back(this);
+  while (fleet.turns_.front() != this) fleet.turned_.Wait(&fleet.mutex_);
+}
+
+// The mutex is held: turns end before the lock they began under.
+Fleet::Turn::~Turn() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  fleet_.turns_.pop_front();
+  fleet_.turned_.NotifyAll();
+}
+
 absl::Status Fleet::Commit(Changes changes) {
   const index::RowBatch rows = fleet::ToRows(changes);
-  if (!rows.empty()) RETURN_IF_ERROR(state_.Write(rows), "recording what changed in the fleet");
+  if (!rows.empty()) {
+    mutex_.Unlock();
+    const absl::Status written = state_.Write(rows);
+    mutex_.Lock();
+    RETURN_IF_ERROR(written, "recording what changed in the fleet");
+  }
   if (changes.hosts.durable || !changes.policies.empty() || !changes.answered.empty()) {
     next_due_ = absl::InfinitePast();
   }
   fleet::Apply(std::move(changes), books_);
   return absl::OkStatus();
+}
+
+absl::Status Fleet::Take(Compute compute) {
+  ASSIGN_OR_RETURN(Changes changes, compute(Changes()));
+  // The books it was made from are still those: the mutex was not let go.
+  if (fleet::ToRows(changes).empty()) {
+    fleet::Apply(std::move(changes), books_);
+    return absl::OkStatus();
+  }
+  Pending pending{.compute = compute, .status = std::nullopt};
+  pending_.push_back(&pending);
+  turns_.push_back(&pending);
+  while (!pending.status && turns_.front() != &pending) turned_.Wait(&mutex_);
+  if (!pending.status) TakePending();  // it is the first of those that wait
+  std::erase(turns_, &pending);
+  turned_.NotifyAll();
+  return *pending.status;
+}
+
+void Fleet::TakePending() {
+  Changes group;
+  std::vector<Pending*> together;
+  std::deque<Pending*> later;
+  for (Pending* const pending : pending_) {
+    absl::StatusOr<Changes> changes = pending->compute(group);
+    if (!changes.ok()) {
+      pending->status = changes.status();
+    } else if (fleet::AreDisjoint(*changes, group)) {
+      fleet::Merge(*std::move(changes), group);
+      together.push_back(pending);
+    } else {
+      later.push_back(pending);
+    }
+  }
+  pending_ = std::move(later);  // others come behind them while this is written
+  const absl::Status status = Commit(std::move(group));
+  for (Pending* const pending : together) pending->status = status;
 }
 
 // ---- workers ----
@@ -69,22 +122,29 @@ absl::StatusOr<Fleet::SyncAnswer> Fleet::HandleSync(const std::string& host_id,
                                                     const v1::HostReport& report) {
   RETURN_IF_ERROR(fleet::CheckHostReport(host_id, version, report));
   for (const v1::RunStatus& status : report.runs()) RETURN_IF_ERROR(CheckRunStatus(status));
-  const Instant now = Now();
   MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(TakeHost(host_id, version, report, now));
-  RETURN_IF_ERROR(TakeRuns(host_id, report, now));
+  const Instant now = Now();
+  RETURN_IF_ERROR(Take([&](const Changes&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return HostChanges(host_id, version, report, now);
+  }));
+  RETURN_IF_ERROR(Take([&](const Changes& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return absl::StatusOr<Changes>(RunChanges(host_id, report, now, staged));
+  }));
+  const Host* const host = books_.hosts.Find(host_id);
+  if (host == nullptr) return absl::AbortedError("the host was forgotten meanwhile");
   SyncAnswer answer;
   answer.orders = OrdersFor(host_id, report, now);
   answer.sync_delay = IdleDelay();
   for (const v1::RunOrder& order : answer.orders) {
     if (order.action() != v1::RunOrder::ACTION_FORGET) answer.sync_delay = kBusyDelay;
   }
-  answer.advice = books_.hosts.Advice(*books_.hosts.Find(host_id), now.wall - kMoveIsNews);
+  answer.advice = books_.hosts.Advice(*host, now.wall - kMoveIsNews);
   return answer;
 }
 
-absl::Status Fleet::TakeHost(const std::string& host_id, const std::string& version,
-                             const v1::HostReport& report, Instant now) {
+absl::StatusOr<Fleet::Changes> Fleet::HostChanges(const std::string& host_id,
+                                                  const std::string& version,
+                                                  const v1::HostReport& report, Instant now) const {
   const Host* known = books_.hosts.Find(host_id);
   const std::optional<Host> before = known == nullptr ? std::nullopt : std::optional<Host>(*known);
   Changes changes;
@@ -97,14 +157,13 @@ absl::Status Fleet::TakeHost(const std::string& host_id, const std::string& vers
       if (books_.answered.contains({name, uuid})) changes.answered[{name, uuid}] = std::nullopt;
     }
   }
-  return Commit(std::move(changes));
+  return changes;
 }
 
-absl::Status Fleet::TakeRuns(const std::string& host_id, const v1::HostReport& report,
-                             Instant now) {
+Fleet::Changes Fleet::RunChanges(const std::string& host_id, const v1::HostReport& report,
+                                 Instant now, const Changes& staged) const {
   Changes changes;
   std::set<int64_t> reported;
-  std::map<int64_t, v1::RunStatus> live;
   for (const v1::RunStatus& status : report.runs()) {
     const FleetRun* run = books_.runs.Find(status.run_id());
     if (run == nullptr || run->record.host_id() != host_id) continue;
@@ -112,10 +171,10 @@ absl::Status Fleet::TakeRuns(const std::string& host_id, const v1::HostReport& r
     FleetRun next = *run;
     const bool stop = !fleet::StopReason(*run, books_.hosts, now).empty();
     if (!fleet::TakeReport(next, status, stop, now.wall)) {
-      live[run->number] = std::move(next.live);
+      changes.live[run->number] = std::move(next.live);
       continue;
     }
-    CountResult(*run, next, changes);
+    CountResult(*run, next, staged, changes);
     changes.runs[run->number] = std::move(next);
   }
   for (const int64_t number : books_.runs.active()) {
@@ -125,17 +184,18 @@ absl::Status Fleet::TakeRuns(const std::string& host_id, const v1::HostReport& r
     FleetRun next = run;
     const bool stop = !fleet::StopReason(run, books_.hosts, now).empty();
     if (!fleet::TakeSilence(next, stop, now.wall)) continue;
-    CountResult(run, next, changes);
+    CountResult(run, next, staged, changes);
     changes.runs[number] = std::move(next);
   }
-  RETURN_IF_ERROR(Commit(std::move(changes)));
-  for (const auto& [number, status] : live) books_.runs.SetLive(number, status);
-  return absl::OkStatus();
+  return changes;
 }
 
-void Fleet::CountResult(const FleetRun& before, const FleetRun& after, Changes& changes) const {
+void Fleet::CountResult(const FleetRun& before, const FleetRun& after, const Changes& staged,
+                        Changes& changes) const {
   if (!after.ended()) return;
-  storage::v1::FleetTotals totals = changes.totals ? *changes.totals : books_.totals;
+  storage::v1::FleetTotals totals = changes.totals  ? *changes.totals
+                                    : staged.totals ? *staged.totals
+                                                    : books_.totals;
   if (after.record.has_result()) {
     if (before.record.has_result()) return;
     fleet::AddToTotals(after.record, totals);
@@ -187,8 +247,9 @@ absl::Status Fleet::MaySpeakOf(absl::string_view host_id, const VolumeUuid& volu
 // ---- time ----
 
 absl::Status Fleet::Tick() {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   if (now.wall < last_tick_) next_due_ = absl::InfinitePast();  // the clock was set back
   last_tick_ = now.wall;
   RETURN_IF_ERROR(ReleaseSilent(now));
@@ -210,7 +271,7 @@ absl::Status Fleet::ReleaseSilent(Instant now) {
     } else {
       fleet::StopRun(next, run.live, now.wall);
     }
-    CountResult(run, next, changes);
+    CountResult(run, next, Changes(), changes);
     changes.runs[number] = std::move(next);
   }
   return Commit(std::move(changes));

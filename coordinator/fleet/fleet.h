@@ -2,21 +2,26 @@
 // and people's requests come in here; Tick makes what is due and gives out slots.
 //
 // A run reaches its host with the answer to the host's next Sync: the coordinator never dials. What
-// a call changes is on disk before it returns; when that fails (RESOURCE_EXHAUSTED: disk full),
-// nothing has changed.
+// a call changes is on disk before it returns, and before any other call sees it; when that fails
+// (RESOURCE_EXHAUSTED: disk full), nothing has changed.
 //
-// Thread-safe; one mutex, held over at most two small writes.
+// Thread-safe. The mutex is not held over writes: who changes something durable has a turn, from
+// what it reads until its write is applied, and others go on with the books as they are. Reports
+// that wait for their turn share one, and so one write: a thousand hosts that tell something new
+// at a time cost a few.
 
 #ifndef ONEFOLD_COORDINATOR_FLEET_FLEET_H_
 #define ONEFOLD_COORDINATOR_FLEET_FLEET_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -118,15 +123,42 @@ class Fleet {
   absl::Duration IdleDelay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   fleet::DispatchRules Rules() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Writes, then applies. Nothing happens if the write fails.
+  // Held by one call at a time, in the order they came: only it makes durable changes. Made and
+  // ended with the mutex held, which it lets go while it waits.
+  class Turn {
+   public:
+    explicit Turn(Fleet& fleet) ABSL_EXCLUSIVE_LOCKS_REQUIRED(fleet.mutex_);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Fleet& fleet_;
+  };
+
+  // Writes, then applies. Nothing happens if the write fails. The caller has the turn. Lets the
+  // mutex go while it writes; pointers into the books end.
   absl::Status Commit(Changes changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // What a report changes, on top of `staged`, of which it only may change what nobody else does.
+  using Compute = absl::FunctionRef<absl::StatusOr<Changes>(const Changes& staged)>;
+  struct Pending {
+    Compute compute;
+    std::optional<absl::Status> status;  // what became of it
+  };
+  // Makes these changes: at once if nothing of it is durable, else together with what waits. May
+  // let the mutex go.
+  absl::Status Take(Compute compute) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes what waits, but for reports that change the same as earlier ones. The caller has the
+  // turn.
+  void TakePending() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // Sync, in this order.
-  absl::Status TakeHost(const std::string& host_id, const std::string& version,
-                        const v1::HostReport& report, Instant now)
+  absl::StatusOr<Changes> HostChanges(const std::string& host_id, const std::string& version,
+                                      const v1::HostReport& report, Instant now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TakeRuns(const std::string& host_id, const v1::HostReport& report, Instant now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Changes RunChanges(const std::string& host_id, const v1::HostReport& report, Instant now,
+                     const Changes& staged) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<v1::RunOrder> OrdersFor(const std::string& host_id, const v1::HostReport& report,
                                       Instant now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -141,9 +173,9 @@ class Fleet {
   // What a run of the volume is expected to free, by what earlier ones found and what waits.
   std::optional<int64_t> ExpectedGain(const VolumeUuid& volume) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts a result that is new in `after`.
-  void CountResult(const FleetRun& before, const FleetRun& after, Changes& changes) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts a result that is new in `after`. `staged`: sums that count already.
+  void CountResult(const FleetRun& before, const FleetRun& after, const Changes& staged,
+                   Changes& changes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const fleet::Policy> RulesByHand(const OwnedVolume& volume) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::vector<OwnedVolume>> Select(const v1::StartRunsRequest& request) const
@@ -162,7 +194,11 @@ class Fleet {
   std::vector<std::string> warnings_;  // not changed after Open
 
   mutable Mutex mutex_;
-  Books books_ ABSL_GUARDED_BY(mutex_);
+  Books books_ ABSL_GUARDED_BY(mutex_);  // as on disk
+  // Who has the turn, and who waits for it.
+  std::deque<const void*> turns_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Pending*> pending_ ABSL_GUARDED_BY(mutex_);
+  CondVar turned_;
   // When schedules must be looked at again; past: hosts or policies changed.
   absl::Time next_due_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time last_tick_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -87,8 +87,9 @@ absl::StatusOr<v1::Host> Fleet::FindHost(absl::string_view host) const {
 }
 
 absl::StatusOr<v1::Host> Fleet::SetDrained(absl::string_view host, bool drained) {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   ASSIGN_OR_RETURN(const Host* found, books_.hosts.Resolve(host));
   const std::string id = found->id;
   Changes changes;
@@ -98,8 +99,9 @@ absl::StatusOr<v1::Host> Fleet::SetDrained(absl::string_view host, bool drained)
 }
 
 absl::StatusOr<v1::Host> Fleet::ForgetHost(absl::string_view host) {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   ASSIGN_OR_RETURN(const Host* found, books_.hosts.Resolve(host));
   const v1::Host view = ViewHost(*found, now);
   Changes changes;
@@ -113,7 +115,7 @@ absl::StatusOr<v1::Host> Fleet::ForgetHost(absl::string_view host) {
     FleetRun& next = changes.Edit(run);
     fleet::EndRun(next, v1::RUN_STATE_FAILED, absl::StrCat("host ", found->name, " was forgotten"),
                   now.wall);
-    CountResult(run, next, changes);
+    CountResult(run, next, Changes(), changes);
   }
   RETURN_IF_ERROR(Commit(std::move(changes)));
   return view;
@@ -144,8 +146,9 @@ v1::Host Fleet::ViewHost(const Host& host, Instant now) const {
 absl::StatusOr<v1::ApplyPoliciesResponse> Fleet::ApplyPolicies(absl::string_view yaml,
                                                                bool dry_run) {
   ASSIGN_OR_RETURN(std::vector<Policy> policies, fleet::ParsePolicies(yaml, options_.time_zone));
-  const absl::Time now = clock_.Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const absl::Time now = clock_.Now();
   const std::vector<OwnedVolume> volumes = books_.hosts.OwnedVolumes();
   v1::ApplyPoliciesResponse response;
   Changes changes;
@@ -213,6 +216,7 @@ std::vector<v1::Policy> Fleet::ListPolicies() const {
 
 absl::Status Fleet::DeletePolicy(absl::string_view name) {
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
   const auto found = books_.policies.find(name);
   if (found == books_.policies.end()) {
     return absl::NotFoundError(
@@ -290,8 +294,9 @@ void Fleet::StageStart(const OwnedVolume& volume, const v1::StartRunsRequest& re
 
 absl::StatusOr<v1::StartRunsResponse> Fleet::StartRuns(const v1::StartRunsRequest& request) {
   RETURN_IF_ERROR(CheckStart(request));
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   v1::StartRunsResponse response;
   const std::vector<const FleetRun*> before = books_.runs.ByRequest(request.request_id());
   for (const FleetRun* run : before) *response.add_runs() = ViewRun(*run, now);
@@ -318,8 +323,9 @@ absl::StatusOr<v1::StartRunsResponse> Fleet::StartRuns(const v1::StartRunsReques
 }
 
 absl::StatusOr<v1::Run> Fleet::CancelRun(absl::string_view run_id) {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   ASSIGN_OR_RETURN(const FleetRun* run, books_.runs.Resolve(run_id));
   const int64_t number = run->number;
   if (!run->ended()) {
@@ -329,7 +335,7 @@ absl::StatusOr<v1::Run> Fleet::CancelRun(absl::string_view run_id) {
       next.set_wish(Wish::kCancel);
     } else {
       fleet::EndRun(next, v1::RUN_STATE_CANCELLED, "cancelled", now.wall);
-      CountResult(*run, next, changes);
+      CountResult(*run, next, Changes(), changes);
     }
     RETURN_IF_ERROR(Commit(std::move(changes)));
   }
@@ -337,8 +343,9 @@ absl::StatusOr<v1::Run> Fleet::CancelRun(absl::string_view run_id) {
 }
 
 absl::StatusOr<v1::Run> Fleet::PauseRun(absl::string_view run_id) {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   ASSIGN_OR_RETURN(const FleetRun* run, books_.runs.Resolve(run_id));
   const int64_t number = run->number;
   if (run->ended() || run->wish() == Wish::kCancel) {
@@ -356,8 +363,9 @@ absl::StatusOr<v1::Run> Fleet::PauseRun(absl::string_view run_id) {
 }
 
 absl::StatusOr<v1::Run> Fleet::ResumeRun(absl::string_view run_id) {
-  const Instant now = Now();
   MutexLock lock(&mutex_);
+  const Turn turn(*this);
+  const Instant now = Now();
   ASSIGN_OR_RETURN(const FleetRun* run, books_.runs.Resolve(run_id));
   const int64_t number = run->number;
   if (run->ended() || run->wish() == Wish::kCancel) {

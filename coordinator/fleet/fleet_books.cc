@@ -1,5 +1,7 @@
 #include "coordinator/fleet/fleet_books.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/state_keys.h"
@@ -31,6 +33,15 @@ absl::StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& yaml
                                                          absl::TimeZone default_zone) {
   ASSIGN_OR_RETURN(std::vector<Policy> policies, ParsePolicies(yaml, default_zone));
   return std::make_shared<const Policy>(std::move(policies.front()));
+}
+
+template <typename Map>
+bool ShareKeys(const Map& a, const Map& b) {
+  const auto in = [](const Map& map) {
+    return [&map](const auto& row) { return map.contains(row.first); };
+  };
+  return a.size() < b.size() ? std::any_of(a.begin(), a.end(), in(b))
+                             : std::any_of(b.begin(), b.end(), in(a));
 }
 
 class Loader {
@@ -206,6 +217,25 @@ void Apply(Changes changes, Books& books) {
   for (auto& [number, run] : changes.runs) books.runs.Put(std::move(run));
   for (const int64_t number : changes.erased_runs) books.runs.Erase(number);
   if (changes.totals) books.totals = *changes.totals;
+  for (const auto& [number, status] : changes.live) books.runs.SetLive(number, status);
+}
+
+bool AreDisjoint(const Changes& a, const Changes& b) {
+  return !ShareKeys(a.hosts.hosts, b.hosts.hosts) && !ShareKeys(a.hosts.claims, b.hosts.claims) &&
+         !ShareKeys(a.policies, b.policies) && !ShareKeys(a.answered, b.answered) &&
+         !ShareKeys(a.runs, b.runs);
+}
+
+void Merge(Changes more, Changes& into) {
+  into.hosts.hosts.merge(more.hosts.hosts);
+  into.hosts.claims.merge(more.hosts.claims);
+  into.hosts.durable = into.hosts.durable || more.hosts.durable;
+  into.policies.merge(more.policies);
+  into.answered.merge(more.answered);
+  into.runs.merge(more.runs);
+  into.erased_runs.merge(more.erased_runs);
+  if (more.totals) into.totals = std::move(more.totals);
+  into.live.merge(more.live);
 }
 
 absl::StatusOr<Books> LoadBooks(const OrderedStore& state, absl::TimeZone default_zone,

@@ -46,6 +46,7 @@ struct Changes {
   std::map<int64_t, FleetRun> runs;
   std::set<int64_t> erased_runs;
   std::optional<storage::v1::FleetTotals> totals;
+  std::map<int64_t, v1::RunStatus> live;  // what workers say of runs that go on; not kept
 
   // The run as it will be: the changed one, or a copy to change.
   FleetRun& Edit(const FleetRun& run);
@@ -54,6 +55,13 @@ struct Changes {
 // The rows that make the changes durable; empty if nothing needs to be.
 index::RowBatch ToRows(const Changes& changes);
 void Apply(Changes changes, Books& books);
+
+// Whether each could have been made without the other, as far as hosts, volumes, schedules and runs
+// go: so two reports, both made from the same books, may be written together. (The second one's
+// sums are on top of the first one's.)
+bool AreDisjoint(const Changes& a, const Changes& b);
+// Adds what is disjoint.
+void Merge(Changes more, Changes& into);
 
 // Reads everything. Policies that this program no longer understands are left on disk, left out of
 // the books and told in `warnings`; their runs end as failed.

@@ -47,6 +47,8 @@ constexpr Row kRows[] = {
     {"/onefold.v1.AdminService/ForgetHost", Who::kAdmin},
     {"/onefold.v1.AdminService/CreateJoinToken", Who::kAdmin},
     {"/onefold.v1.AdminService/CreateUser", Who::kAdmin},
+    {"/onefold.v1.AdminService/ListUsers", Who::kAdmin},
+    {"/onefold.v1.AdminService/RemoveUser", Who::kAdmin},
     {"/onefold.v1.AdminService/ApplyPolicies", Who::kAdmin},
     {"/onefold.v1.AdminService/DeletePolicy", Who::kAdmin},
     // Over a Unix socket only, whoever calls: see maintenance_service.h.

@@ -20,7 +20,7 @@ namespace onefold {
 // (access_table.h) and the caller's certificate has neither ended since the connection was made nor
 // been revoked. Both must outlive the server.
 //
-// A stream that is open when its caller is revoked goes on until it ends; its next call is refused.
+// A stream that is open when its caller is revoked is ended by LiveCalls (grpc_live_calls.h).
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeDoor(const Identity& identity, Clock& clock);
 
 // The decision itself. `method`: as on the wire.

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -20,6 +22,7 @@
 #include "common/testing/temp_dir.h"
 #include "coordinator/identity/enrollment_service.h"
 #include "coordinator/identity/grpc_caller.h"
+#include "coordinator/identity/grpc_live_calls.h"
 #include "coordinator/testing/memory_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -49,7 +52,8 @@ class SteppingClock final : public Clock {
   std::atomic<int64_t> step_hours_ = 0;
 };
 
-// Answers who calls; everything else is UNIMPLEMENTED, which means that the door let it through.
+// Answers who calls, and plans for as long as it is listened to; everything else is UNIMPLEMENTED,
+// which means that the door let it through.
 class EchoService final : public v1::CoordinatorService::Service {
  public:
   grpc::Status Sync(grpc::ServerContext* context, const v1::SyncRequest*,
@@ -57,6 +61,12 @@ class EchoService final : public v1::CoordinatorService::Service {
     const absl::StatusOr<Caller> caller = CallerOf(*context);
     response->add_advice(caller.ok() ? ToString(*caller) : caller.status().ToString());
     return grpc::Status::OK;
+  }
+  grpc::Status FetchPlan(grpc::ServerContext* context, const v1::FetchPlanRequest*,
+                         grpc::ServerWriter<v1::FetchPlanResponse>* writer) override {
+    writer->Write({});
+    while (!context->IsCancelled()) absl::SleepFor(absl::Milliseconds(5));
+    return grpc::Status::CANCELLED;
   }
 };
 
@@ -78,6 +88,9 @@ class GrpcDoorTest : public ::testing::Test {
     builder.RegisterService(enrollment_.get());
     builder.RegisterService(&echo_);
     builder.RegisterService(&admin_);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
+    creators.push_back(live_calls_.NewInterceptors());
+    builder.experimental().SetInterceptorCreators(std::move(creators));
     server_ = builder.BuildAndStart();
   }
   ~GrpcDoorTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
@@ -182,6 +195,7 @@ class GrpcDoorTest : public ::testing::Test {
   index::MemoryStore state_;
   std::unique_ptr<Identity> identity_;
   std::unique_ptr<EnrollmentService> enrollment_;
+  LiveCalls live_calls_;
   EchoService echo_;
   v1::AdminService::Service admin_;
   std::unique_ptr<grpc::Server> server_;
@@ -258,6 +272,34 @@ TEST_F(GrpcDoorTest, RevokedHostIsRefusedAtItsNextCall) {
   EXPECT_TRUE(Sync(channel).ok());
   ASSERT_THAT(identity_->ForgetHost(host_id_, clock_.Now()), IsOk());
   EXPECT_EQ(Sync(channel).error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+// A stream may last for hours: who is shut out is out of those, too, and nobody else.
+TEST_F(GrpcDoorTest, StreamsOfARevokedHostEnd) {
+  const auto begin = [this](const std::shared_ptr<grpc::Channel>& channel,
+                            grpc::ClientContext& context) {
+    SetDeadline(context);
+    auto stream = v1::CoordinatorService::NewStub(channel)->FetchPlan(&context, {});
+    v1::FetchPlanResponse response;
+    EXPECT_TRUE(stream->Read(&response));
+    return stream;
+  };
+  const Shown revoked = Host();
+  const std::string revoked_id = host_id_;
+  grpc::ClientContext contexts[2];
+  const auto out = begin(DialAs(revoked), contexts[0]);
+  const auto in = begin(DialAs(Host()), contexts[1]);
+  live_calls_.EndThoseShutOut(*identity_, clock_.Now());
+  ASSERT_THAT(identity_->ForgetHost(revoked_id, clock_.Now()), IsOk());
+  live_calls_.EndThoseShutOut(*identity_, clock_.Now());
+  v1::FetchPlanResponse response;
+  EXPECT_FALSE(out->Read(&response));
+  EXPECT_EQ(out->Finish().error_code(), StatusCode::CANCELLED);
+  // The other one goes on until its certificate ends.
+  clock_.Step(kYear);
+  live_calls_.EndThoseShutOut(*identity_, clock_.Now());
+  EXPECT_FALSE(in->Read(&response));
+  EXPECT_EQ(in->Finish().error_code(), StatusCode::CANCELLED);
 }
 
 // Whoever stole a host's key cannot play the coordinator for others, and a server of another fleet

@@ -180,11 +180,16 @@ absl::StatusOr<Identity::IssuedCertificate> Identity::CreateUser(
   return Issue(certificate);
 }
 
-absl::Status Identity::RemoveUser(absl::string_view name, absl::Time now) {
+absl::StatusOr<Identity::Person> Identity::RemoveUser(absl::string_view name, absl::Time now) {
   MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(roster_->RevokeUser(name, now));
+  ASSIGN_OR_RETURN(Person person, roster_->RevokeUser(name, now));
   PublishRevocations();
-  return absl::OkStatus();
+  return person;
+}
+
+std::vector<Identity::Person> Identity::People() const {
+  MutexLock lock(&mutex_);
+  return roster_->People();
 }
 
 absl::Status Identity::ForgetHost(absl::string_view host_id, absl::Time now) {

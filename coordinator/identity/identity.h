@@ -72,7 +72,8 @@ class Identity final : public IdentityOffice {
   absl::StatusOr<IssuedCertificate> CreateUser(absl::string_view name, Role role,
                                                absl::string_view certificate_request_pem,
                                                absl::Time now) override;
-  absl::Status RemoveUser(absl::string_view name, absl::Time now) override;
+  absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time now) override;
+  std::vector<Person> People() const override;
   absl::Status ForgetHost(absl::string_view host_id, absl::Time now) override;
   std::vector<JoinedHost> JoinedHosts() const override;
   std::optional<absl::Time> HostCertificateExpiry(absl::string_view host_id) const override;

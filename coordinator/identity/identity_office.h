@@ -38,6 +38,12 @@ class IdentityOffice {
     absl::Time certificate_expire_time;
   };
 
+  struct Person {
+    std::string name;
+    Role role = Role::kNone;
+    absl::Time certificate_expire_time;
+  };
+
   virtual ~IdentityOffice() = default;
 
   // A token with which `host_count_max` hosts may join (0: one; at most 1000), each once. `ttl`
@@ -54,7 +60,10 @@ class IdentityOffice {
                                                        absl::Time now) = 0;
 
   // Revokes all certificates of a person. NOT_FOUND: there is no such name.
-  virtual absl::Status RemoveUser(absl::string_view name, absl::Time now) = 0;
+  virtual absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time now) = 0;
+
+  // People who have a certificate, by name.
+  virtual std::vector<Person> People() const = 0;
 
   // Revokes all certificates of the host, from its next call on. Idempotent; a host that never
   // joined is revoked too.

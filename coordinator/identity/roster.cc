@@ -27,6 +27,13 @@ absl::Status LoadRecords(const index::OrderedStore& state, absl::string_view pre
   return cursor->status();
 }
 
+IdentityOffice::Person ToPerson(const std::string& name, const storage::v1::UserRecord& record) {
+  return {.name = name,
+          .role = ParseRole(record.role()),
+          .certificate_expire_time =
+              absl::FromUnixMillis(record.certificate_expire_time_unix_millis())};
+}
+
 storage::v1::RevocationRecord RevocationUntil(absl::Time forget_time) {
   storage::v1::RevocationRecord record;
   record.set_forget_time_unix_millis(absl::ToUnixMillis(forget_time));
@@ -127,9 +134,10 @@ absl::Status Roster::PutUser(absl::string_view name, Role role, const Certificat
   return absl::OkStatus();
 }
 
-absl::Status Roster::RevokeUser(absl::string_view name, absl::Time now) {
+absl::StatusOr<IdentityOffice::Person> Roster::RevokeUser(absl::string_view name, absl::Time now) {
   const auto found = users_.find(name);
   if (found == users_.end()) return absl::NotFoundError("there is nobody of this name");
+  IdentityOffice::Person person = ToPerson(found->first, found->second);
   RETURN_IF_ERROR(CheckRoomForRevocation());
   const std::string subject = SerialSubject(found->second.serial());
   storage::v1::RevocationRecord record = RevocationUntil(now + lifetime_max_ + kSlack);
@@ -139,7 +147,14 @@ absl::Status Roster::RevokeUser(absl::string_view name, absl::Time now) {
   RETURN_IF_ERROR(state_.Write(batch));
   revoked_[subject] = std::move(record);
   users_.erase(found);
-  return absl::OkStatus();
+  return person;
+}
+
+std::vector<IdentityOffice::Person> Roster::People() const {
+  std::vector<IdentityOffice::Person> people;
+  people.reserve(users_.size());
+  for (const auto& [name, record] : users_) people.push_back(ToPerson(name, record));
+  return people;
 }
 
 bool Roster::IsHostRevoked(absl::string_view id) const {

@@ -49,8 +49,9 @@ class Roster {
   // Remembers a person; their earlier certificate is revoked.
   absl::Status PutUser(absl::string_view name, Role role, const Certificate& certificate,
                        absl::Time now);
-  // NOT_FOUND: there is none.
-  absl::Status RevokeUser(absl::string_view name, absl::Time now);
+  // Returns who it was. NOT_FOUND: there is none.
+  absl::StatusOr<IdentityOffice::Person> RevokeUser(absl::string_view name, absl::Time now);
+  std::vector<IdentityOffice::Person> People() const;
 
   bool IsHostRevoked(absl::string_view id) const;
   // "host:…" and "serial:…": see identity_keys.h.

@@ -10,6 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
+import raw_grpc
 from fleet_case import PATIENCE, FleetTest, end, main
 from fleet_hosts import PORT, HostVolume, wait_until
 from manifest import layout, manifest
@@ -135,6 +136,35 @@ class PeopleTest(FleetTest):
         self.assertEqual(self.as_person(operator, "fleet", "token", "create", code=1)["code"],
                          "PERMISSION_DENIED")
         self.as_person(admin, "fleet", "token", "create")
+
+    # Who is removed is out at once: of what is open, too.
+    def test_removed_person(self):
+        bundle = self.person("vera", "viewer")
+        f = raw_grpc.field
+        volume = f(1, b"\x01" * 16) + f(2, b"data") + f(3, b"/srv") + f(4, b"/srv")
+        raw_grpc.call(self.socket, "/onefold.v1.CoordinatorService/Sync",
+                      f(1, b"host-nine") + f(4, f(1, b"nas9") + f(3, volume)))
+        run_id = self.start_run("data")[0]["run_id"]  # its host will never call again
+        watch = self.host_start_watch(run_id, bundle)
+        self.addCleanup(watch.communicate)
+        self.addCleanup(watch.kill)
+        self.assertIn(run_id, watch.stdout.readline())
+        self.ask("fleet", "user", "remove", "vera", code=1)  # only shown
+        self.as_person(bundle, "fleet", "list")
+        self.assertTrue(self.ask("fleet", "user", "remove", "vera", "--yes")["removed"])
+        self.assertEqual(self.as_person(bundle, "fleet", "list", code=1)["code"],
+                         "UNAUTHENTICATED")
+        self.assertNotEqual(watch.wait(PATIENCE), 0)
+        self.assertEqual(self.ask("fleet", "user", "list")["users"], [])
+        self.assertIn("a person was removed name=vera by=local",
+                      self.log(self.host, "coordinator.log"))
+        self.person("vera", "viewer")  # a new one is a new start
+
+    def host_start_watch(self, run_id, bundle):
+        return subprocess.Popen(
+            self.other.inside([case.binary(), "run", "watch", run_id, "--json", "--identity", bundle,
+                               "--coordinator", f"{self.host.address}:{PORT}"]),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ)
 
     # Nobody without a certificate of this fleet gets an answer.
     def test_strangers(self):

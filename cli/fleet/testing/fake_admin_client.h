@@ -65,6 +65,12 @@ class FakeAdminClient final : public AdminClient {
   absl::StatusOr<v1::CreateUserResponse> CreateUser(const v1::CreateUserRequest& r) override {
     return create_user(r);
   }
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& r) override {
+    return list_users(r);
+  }
+  absl::StatusOr<v1::RemoveUserResponse> RemoveUser(const v1::RemoveUserRequest& r) override {
+    return remove_user(r);
+  }
   absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& r) override {
     return apply_policies(r);
@@ -106,6 +112,8 @@ class FakeAdminClient final : public AdminClient {
   FakeCall<v1::ForgetHostRequest, v1::ForgetHostResponse> forget_host;
   FakeCall<v1::CreateJoinTokenRequest, v1::CreateJoinTokenResponse> create_join_token;
   FakeCall<v1::CreateUserRequest, v1::CreateUserResponse> create_user;
+  FakeCall<v1::ListUsersRequest, v1::ListUsersResponse> list_users;
+  FakeCall<v1::RemoveUserRequest, v1::RemoveUserResponse> remove_user;
   FakeCall<v1::ApplyPoliciesRequest, v1::ApplyPoliciesResponse> apply_policies;
   FakeCall<v1::ListPoliciesRequest, v1::ListPoliciesResponse> list_policies;
   FakeCall<v1::DeletePolicyRequest, v1::DeletePolicyResponse> delete_policy;
