@@ -108,7 +108,7 @@ class ContainerFleet:
         return worker
 
     def hosts(self):
-        return {host["name"]: host for host in self.ask_json("fleet", "list")["hosts"]}
+        return {host["display_name"]: host for host in self.ask_json("fleet", "list")["hosts"]}
 
     def all_connected(self):
         try:
@@ -121,7 +121,12 @@ class ContainerFleet:
     def wait_connected(self, seconds=120):
         wait_until("all workers are connected", self.all_connected, seconds)
 
+    def wait_idle(self, seconds=60):
+        """A run that is asked for while another one of the volume is under way is that one."""
+        wait_until("no run is under way", lambda: not self.ask_json("run", "list", "--active")["runs"], seconds)
+
     def run_everything(self):
+        self.wait_idle()
         return self.ask("run", "now", "--selector", "all", "--watch", check=False)
 
     def close(self):

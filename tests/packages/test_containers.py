@@ -84,6 +84,7 @@ class ContainersTest(unittest.TestCase):
         self.assert_dedupes(4)
 
     def test_4_one_is_paused(self):
+        self.fleet.wait_idle()
         podman("pause", self.nas2.container.name)
         for worker in self.fleet.workers:
             worker.make_duplicates(5)
@@ -94,6 +95,7 @@ class ContainersTest(unittest.TestCase):
         wait_until("it works when it wakes up", lambda: self.nas2.is_folded(5), 180)
 
     def test_5_the_network_is_cut(self):
+        self.fleet.wait_idle()
         podman("network", "disconnect", self.fleet.network, self.nas2.container.name)
         self.nas2.make_duplicates(6)
         self.fleet.ask("run", "now", "--selector", "all")
@@ -103,8 +105,8 @@ class ContainersTest(unittest.TestCase):
     def test_6_images_are_replaced_and_state_is_kept(self):
         newer = newer_image()
         self.fleet.wait_connected()
-        before = {name: host["id"] for name, host in self.fleet.hosts().items()}
-        runs = {run["id"] for run in self.fleet.ask_json("run", "list", "--limit", "1000")["runs"]}
+        before = {name: host["host_id"] for name, host in self.fleet.hosts().items()}
+        runs = {run["run_id"] for run in self.fleet.ask_json("run", "list", "--limit", "1000")["runs"]}
         podman("stop", "--time", "15", self.fleet.coordinator.name)
         self.assertEqual(self.fleet.coordinator.exit_code(), 0)
         self.fleet.coordinator.remove()
@@ -115,8 +117,8 @@ class ContainersTest(unittest.TestCase):
             worker.container.remove()
             worker.start(newer)
         self.fleet.wait_connected()
-        self.assertEqual({name: host["id"] for name, host in self.fleet.hosts().items()}, before)
-        after = {run["id"] for run in self.fleet.ask_json("run", "list", "--limit", "1000")["runs"]}
+        self.assertEqual({name: host["host_id"] for name, host in self.fleet.hosts().items()}, before)
+        after = {run["run_id"] for run in self.fleet.ask_json("run", "list", "--limit", "1000")["runs"]}
         self.assertLessEqual(runs, after)
         self.assert_dedupes(7)
 

@@ -55,7 +55,7 @@ class ImageTest(unittest.TestCase):
     def test_a_coordinator_needs_no_rights_and_ends_when_told(self):
         state = self.named_volume()
         coordinator = self.container([*LOCKED, "--volume", f"{state}:/var/lib/onefold-coordinator",
-                                      "--health-cmd", f"/usr/bin/onefold health {CONTROL_SOCKET}"])
+                                      "--health-cmd", f"CMD /usr/bin/onefold health {CONTROL_SOCKET}"])
         wait_until("it serves", lambda: coordinator.succeeds("onefold", "health", CONTROL_SOCKET), 30)
         podman("healthcheck", "run", coordinator.name)
         # Commands find it without being told where it is.
