@@ -29,10 +29,11 @@ def newer_image():
 
 class ContainerWorker:
 
-    def __init__(self, fleet, name, options=(), **volume):
+    def __init__(self, fleet, name, options=(), image=IMAGE, **volume):
         self.fleet = fleet
         self.name = name
         self.options = options
+        self.image = image
         self.volume = Volume(fleet.folder, **volume)
         self.state = fleet.named_volume(f"{name}-state")
         self.configuration = fleet.named_volume(f"{name}-etc")
@@ -42,12 +43,12 @@ class ContainerWorker:
         return ["--volume", f"{self.state}:/var/lib/onefold-worker", "--volume", f"{self.configuration}:/etc/onefold"]
 
     def join(self):
-        token = self.fleet.ask("fleet", "token", "create").split("fleet join ")[1].split()[0]
-        podman("run", "--rm", "--user=0:0", "--network", self.fleet.network, *self._volumes(), IMAGE,
+        token = self.fleet.token()
+        podman("run", "--rm", "--user=0:0", "--network", self.fleet.network, *self._volumes(), self.image,
                "fleet", "join", token, "--allow", PLACE, "--name", self.name)
 
-    def start(self, image=IMAGE):
-        self.container = Container(image, [
+    def start(self, image=None):
+        self.container = Container(image or self.image, [
             *LOCKED, *WORKER_RIGHTS, *self.options, "--network", self.fleet.network, *self._volumes(),
             "--volume", f"{self.volume.root}:{PLACE}"], ["worker"], name=f"{self.fleet.network}-{self.name}")
 
@@ -99,6 +100,10 @@ class ContainerFleet:
 
     def ask_json(self, *arguments):
         return json.loads(self.ask(*arguments, "--json"))
+
+    def token(self):
+        """TOKEN@HOST:PORT"""
+        return self.ask("fleet", "token", "create").split("fleet join ")[1].split()[0]
 
     def add_worker(self, name, **options):
         worker = ContainerWorker(self, name, **options)
