@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The image of this tree, built by deploy/Containerfile on a base made from nothing.
+"""The image of this tree, and the worker for 64-bit ARM, built in containers on a base made from nothing.
 
-    tests/packages/image.py ARCHIVE VERSION    # what ./dev package does
+    tests/packages/image.py image ARCHIVE VERSION    # what ./dev package does
+    tests/packages/image.py arm64 PROGRAM VERSION
 
 Prints a line "SKIP: …" and exits with 77 where containers do not run.
 """
@@ -10,7 +11,8 @@ import os
 import pathlib
 import sys
 
-from containers import CACHE, PREFIX, apt_settings, base_image, command, has_image, podman, why_no_containers
+from containers import (PREFIX, apt_settings, base_image, command, has_image, podman, unique_name,
+                        why_no_containers)
 
 SOURCE = pathlib.Path(os.environ.get("ONEFOLD_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 IMAGE = f"{PREFIX}/onefold"
@@ -58,16 +60,28 @@ def why_no_image():
     return None
 
 
+def build_arm64(program):
+    """The static worker, cross-built; taken out of its image."""
+    podman("build", "--pull=never", "--network=host", *apt_settings(), "--build-arg", f"BASE={base_image()}",
+           "--tag", f"{PREFIX}/onefold-arm64", "--file", SOURCE / "deploy/arm64.Containerfile", SOURCE, timeout=7200)
+    name = unique_name("arm64")
+    podman("create", "--name", name, f"{PREFIX}/onefold-arm64")
+    podman("cp", f"{name}:/usr/bin/onefold", program)
+    podman("rm", name)
+
+
 def main():
-    archive, version = sys.argv[1:]
+    what, target, version = sys.argv[1:]
     why = why_no_containers()
     if why:
-        print(f"SKIP: image: {why}")
+        print(f"SKIP: {why}")
         sys.exit(77)
-    build_image(version)
-    save_image(archive)
+    if what == "arm64":
+        build_arm64(target)
+    else:
+        build_image(version)
+        save_image(target)
     podman("image", "prune", "--force", check=False)
-    print(f"{archive} ({CACHE} keeps its layers)")
 
 
 if __name__ == "__main__":
