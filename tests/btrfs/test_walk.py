@@ -13,6 +13,7 @@ import unittest
 
 import case
 from manifest import differences, manifest
+from test_page_cache import resident_bytes
 from volume import KIB, MIB, command, pattern, text
 from xfs_volume import XfsVolume, why_no_xfs
 
@@ -272,6 +273,24 @@ class XfsTest(More, WalkTest):
         for name in ("a", "b"):
             volume.write(name, pattern(1, 40 * MIB), sync=True)
         self.fold(volume, shares=40 * MIB, frees=40 * MIB)
+
+    # What was cold is cold again, after reading all of it as well as after comparing.
+    def test_page_cache(self):
+        volume = self.new_volume()
+        names = [f"{folder}/{number}" for folder in ("a", "b") for number in range(20)]
+        for name in names:
+            volume.write(name, pattern(os.path.basename(name), MIB))
+        volume.sync()
+        command("sysctl", "-q", "vm.drop_caches=3")
+        hot = names[:4]
+        for name in hot:
+            volume.read(name)
+        run = self.onefold("--progress=none", volume.root)
+        self.assertEqual(run.totals["bytes_shared"], 20 * MIB, run)
+        for name in hot:
+            self.assertEqual(resident_bytes(volume.path(name)), MIB, name)
+        left = sum(resident_bytes(volume.path(name)) for name in names if name not in hot)
+        self.assertLess(left, 2 * MIB, "of 36 MiB")
 
     def test_without_reflink(self):
         volume = XfsVolume(self.folder, mkfs=("-m", "reflink=0"))
