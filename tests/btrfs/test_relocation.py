@@ -265,11 +265,12 @@ class RelocationTest(case.OnefoldTest):
         command("btrfs", "quota", "enable", volume.root)
         command("btrfs", "quota", "rescan", "-w", volume.root)
         rows = command("btrfs", "qgroup", "show", "--raw", volume.root).splitlines()
-        used = max(int(row.split()[1]) for row in rows if row.startswith("0/"))
-        command("btrfs", "qgroup", "limit", used + BLOCK, volume.path("data"))
+        used, group = max((int(row.split()[1]), row.split()[0]) for row in rows
+                          if row.startswith("0/"))
+        command("btrfs", "qgroup", "limit", used + BLOCK, group, volume.root)
         run = self.dedupe(volume, code=2, frees=0, settled=False)
         self.assertEqual({problem["reason"] for problem in run.problems}, {"quota reached"}, run)
-        command("btrfs", "qgroup", "limit", "none", volume.path("data"))
+        command("btrfs", "qgroup", "limit", "none", group, volume.root)
         self.dedupe(volume, frees=20 * 30 * BLOCK, pins=0)
 
     # What is appended meanwhile stays, whether the tail was moved before or not at all.
