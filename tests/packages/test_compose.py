@@ -31,6 +31,7 @@ class ComposeTest(unittest.TestCase):
         self.project = unique_name("compose")
         self.environment = dict(podman_command()[1], ONEFOLD_IMAGE=IMAGE, VOLUME=self.volume.root, HOST_NAME="nas1",
                                 PORT="17171")
+        self.addCleanup(podman, "network", "rm", "--force", f"{self.project}_default", check=False)
         self.addCleanup(self.compose, "down", "--volumes", check=False)
 
     def compose(self, *arguments, check=True):

@@ -206,6 +206,8 @@ class HelmTest(unittest.TestCase):
                  or d["kind"] == "ConfigMap" and d["metadata"]["name"] == name]
         path = os.path.join(self.folder, f"{component}.yaml")
         pathlib.Path(path).write_text("\n---\n".join(json.dumps(d) for d in [*known, pod]))
+        # What the ConfigMap became.
+        self.addCleanup(podman, "volume", "rm", "--force", name, check=False)
         self.addCleanup(podman, "play", "kube", "--down", path, check=False)
         podman("play", "kube", "--network", network, "--log-driver", "k8s-file", path)
         return name
