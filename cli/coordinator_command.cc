@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,17 +9,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/command_line.h"
 #include "cli/config_loader.h"
 #include "cli/coordinator_backup.h"
 #include "cli/coordinator_rotate.h"
 #include "cli/fleet_server.h"
 #include "cli/run_summary.h"
-#include "cli/service_loop.h"
+#include "cli/service.h"
 #include "cli/settings.h"
 #include "common/escape.h"
 #include "common/log.h"
-#include "common/service_manager.h"
+#include "common/status_macros.h"
 
 namespace onefold {
 namespace {
@@ -137,40 +135,40 @@ int RunRotate(const Arguments& arguments) {
   return Report(done.status(), "");
 }
 
+class CoordinatorProcess final : public Service {
+ public:
+  absl::StatusOr<Started> Start(const Config& config, Clock& clock, Log& log) override {
+    ASSIGN_OR_RETURN(server_, FleetServer::Start(ServerOptions(config), clock, log));
+    const std::string addresses = absl::StrJoin(server_->addresses(), ", ");
+    return Started{.message = "serving",
+                   .fields = {{"addresses", addresses}},
+                   .status = absl::StrCat("serving on ", addresses)};
+  }
+  std::string Tick() override {
+    server_->Tick();
+    return "";
+  }
+  bool Stop() override {
+    server_->Shutdown(kShutdownGrace);
+    server_.reset();
+    return true;
+  }
+
+ private:
+  std::unique_ptr<FleetServer> server_;
+};
+
 int RunCoordinator(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "rotate-authority") return RunRotate(arguments);
   if (!arguments.empty() && (arguments[0] == "backup" || arguments[0] == "restore")) {
     return RunCopy(arguments);
   }
-  const LoadedConfig loaded = LoadCommandConfig(Description(), arguments);
-  if (!loaded.config.has_value()) return loaded.exit_code;
-  const Config& config = *loaded.config;
-  BlockServiceSignals();
-  Log log({.level = LogLevelOf(config.Text("log_level")),
-           .format = LogFormatOf(config.Text("log_format"), std::getenv("JOURNAL_STREAM"))},
-          SystemClock());
-  for (const std::string& warning : loaded.warnings) log.Warning(warning);
-  if (config.Bool("insecure")) {
-    log.Warning("insecure: without TLS anybody who reaches this coordinator can do anything");
-  }
-  const ServiceManager manager(std::getenv);
-  absl::StatusOr<std::unique_ptr<FleetServer>> server =
-      FleetServer::Start(ServerOptions(config), SystemClock(), log);
-  if (!server.ok()) {
-    log.Error(server.status().message());
-    return kExitRefused;
-  }
-  const std::string addresses = absl::StrJoin((*server)->addresses(), ", ");
-  log.Info("serving", {{"version", VersionNumber()}, {"addresses", addresses}});
-  manager.Ready(absl::StrCat("serving on ", addresses));
-  ServeUntilSignal(manager, kTickInterval, [&] { (*server)->Tick(); });
-  log.Info("stopping");
-  manager.Stopping();
-  EndProcessAfter(kShutdownLimit, kExitDone);
-  (*server)->Shutdown(kShutdownGrace);
-  server->reset();
-  log.Info("stopped");
-  return kExitDone;
+  return RunService({.command = Description(),
+                     .tick_interval = kTickInterval,
+                     .stop_limit = kShutdownLimit,
+                     .insecure_warning = "insecure: without TLS anybody who reaches this "
+                                         "coordinator can do anything"},
+                    arguments, std::make_unique<CoordinatorProcess>());
 }
 
 }  // namespace

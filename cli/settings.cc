@@ -151,9 +151,13 @@ std::vector<Setting> CoordinatorSettings() {
 std::vector<Setting> WorkerSettings() {
   std::vector<Setting> settings = {
       {.key = "coordinator",
-       .help = "HOST:PORT or unix:/PATH of the coordinator",
+       .help = "HOST:PORT or unix:/PATH of the coordinator. As a variable it is "
+               "ONEFOLD_WORKER_COORDINATOR; ONEFOLD_COORDINATOR, which is for people's commands, "
+               "counts only where nothing else says it",
        .parameter = "ADDRESS",
-       .check = CheckAddressOrEmpty},
+       .check = CheckAddressOrEmpty,
+       .variable = "ONEFOLD_WORKER_COORDINATOR",
+       .last_variable = "ONEFOLD_COORDINATOR"},
       {.key = "state_directory",
        .default_value = "/var/lib/onefold-worker",
        .help = "where key, certificate and what is under way are kept",

@@ -3,7 +3,6 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,19 +12,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "cli/command_line.h"
 #include "cli/config_loader.h"
 #include "cli/fleet_server.h"
-#include "cli/run_summary.h"
-#include "cli/service_loop.h"
+#include "cli/service.h"
 #include "cli/settings.h"
 #include "cli/worker_service.h"
-#include "common/escape.h"
 #include "common/grpc_status.h"
 #include "common/identity/network_address.h"
 #include "common/identity/private_file.h"
 #include "common/log.h"
-#include "common/service_manager.h"
 #include "common/small_file.h"
 #include "common/status_macros.h"
 #include "onefold/v1/admin_service.grpc.pb.h"
@@ -57,12 +52,7 @@ nothing outside the paths that `allow` names. `onefold run …` and `onefold pol
 its socket, as root.
 
 )",
-      ConfigHelp(Description()),
-      R"(
-Exit codes:
-  0    ended by SIGTERM or SIGINT
-  1    refused: the message says why and what to do
-)");
+      ConfigHelp(Description()), kServiceExitCodes);
 }
 
 // The policies that the configuration asks for. Empty: none.
@@ -128,62 +118,42 @@ void MakeSocketDirectories(const std::vector<std::string>& addresses) {
 }
 
 // Coordinator and worker, the one before the other.
-struct Standalone {
-  std::unique_ptr<FleetServer> server;
-  std::unique_ptr<WorkerService> worker;
-
-  absl::Status Start(const Config& config, Clock& clock, Log& log) {
+class StandaloneProcess final : public Service {
+ public:
+  absl::StatusOr<Started> Start(const Config& config, Clock& clock, Log& log) override {
     RETURN_IF_ERROR(identity::MakePrivateDirectory(config.Text("state_directory")));
     MakeSocketDirectories(config.List("listen"));
-    ASSIGN_OR_RETURN(server, FleetServer::Start(ServerOptions(config), clock, log));
-    RETURN_IF_ERROR(ApplyPolicy(config, server->InProcessChannel()), "the policy");
-    ASSIGN_OR_RETURN(worker, WorkerService::Start(WorkerOptions(config, server->InProcessChannel()),
-                                                  clock, log));
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(server_, FleetServer::Start(ServerOptions(config), clock, log));
+    RETURN_IF_ERROR(ApplyPolicy(config, server_->InProcessChannel()), "the policy");
+    ASSIGN_OR_RETURN(worker_, WorkerService::Start(
+                                  WorkerOptions(config, server_->InProcessChannel()), clock, log));
+    return Started{.message = "working",
+                   .fields = {{"schedule", config.Text("schedule")},
+                              {"addresses", absl::StrJoin(server_->addresses(), ", ")}},
+                   .status = "working"};
   }
+  std::string Tick() override {
+    server_->Tick();
+    worker_->Tick();
+    return worker_->StatusText();
+  }
+  bool Stop() override {
+    if (!worker_->Stop(kStopPatience)) return false;
+    worker_.reset();
+    server_->Shutdown(kShutdownGrace);
+    server_.reset();
+    return true;
+  }
+
+ private:
+  std::unique_ptr<FleetServer> server_;
+  std::unique_ptr<WorkerService> worker_;
 };
 
 int RunStandalone(const Arguments& arguments) {
-  const LoadedConfig loaded = LoadCommandConfig(Description(), arguments);
-  if (!loaded.config.has_value()) return loaded.exit_code;
-  const Config& config = *loaded.config;
-  BlockServiceSignals();
-  Log log({.level = LogLevelOf(config.Text("log_level")),
-           .format = LogFormatOf(config.Text("log_format"), std::getenv("JOURNAL_STREAM"))},
-          SystemClock());
-  for (const std::string& warning : loaded.warnings) log.Warning(warning);
-  const ServiceManager manager(std::getenv);
-  Standalone parts;
-  const absl::Status started = parts.Start(config, SystemClock(), log);
-  if (!started.ok()) {
-    log.Error(started.message());
-    return kExitRefused;
-  }
-  log.Info("working", {{"version", VersionNumber()},
-                       {"schedule", config.Text("schedule")},
-                       {"addresses", absl::StrJoin(parts.server->addresses(), ", ")}});
-  manager.Ready("working");
-  std::string status;
-  ServeUntilSignal(manager, kTickInterval, [&] {
-    parts.server->Tick();
-    parts.worker->Tick();
-    if (std::string now = parts.worker->StatusText(); now != status) {
-      manager.Status(now);
-      status = std::move(now);
-    }
-  });
-  log.Info("stopping");
-  manager.Stopping();
-  EndProcessAfter(kStopLimit, kExitDone);
-  if (!parts.worker->Stop(kStopPatience)) {
-    log.Warning("a run could not be put down in time; it is taken up again at the next start");
-    std::_Exit(kExitDone);
-  }
-  parts.worker.reset();
-  parts.server->Shutdown(kShutdownGrace);
-  parts.server.reset();
-  log.Info("stopped");
-  return kExitDone;
+  return RunService(
+      {.command = Description(), .tick_interval = kTickInterval, .stop_limit = kStopLimit},
+      arguments, std::make_unique<StandaloneProcess>());
 }
 
 }  // namespace

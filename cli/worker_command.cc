@@ -1,18 +1,15 @@
 #include "cli/worker_command.h"
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/command_line.h"
 #include "cli/config_loader.h"
-#include "cli/run_summary.h"
-#include "cli/service_loop.h"
+#include "cli/service.h"
 #include "cli/settings.h"
 #include "cli/worker_service.h"
 #include "common/log.h"
-#include "common/service_manager.h"
+#include "common/status_macros.h"
 
 namespace onefold {
 namespace {
@@ -45,12 +42,7 @@ told to. It touches nothing outside the paths that `allow` names, whatever the c
 the same privileges as `onefold dedupe`.
 
 )",
-      ConfigHelp(Description()),
-      R"(
-Exit codes:
-  0    ended by SIGTERM or SIGINT
-  1    refused: the message says why and what to do
-)");
+      ConfigHelp(Description()), kServiceExitCodes);
 }
 
 WorkerService::Options ServiceOptions(const Config& config) {
@@ -64,38 +56,36 @@ WorkerService::Options ServiceOptions(const Config& config) {
           .insecure = config.Bool("insecure")};
 }
 
+class WorkerProcess final : public Service {
+ public:
+  absl::StatusOr<Started> Start(const Config& config, Clock& clock, Log& log) override {
+    ASSIGN_OR_RETURN(worker_, WorkerService::Start(ServiceOptions(config), clock, log));
+    const std::string& coordinator = config.Text("coordinator");
+    return Started{.message = "working",
+                   .fields = {{"coordinator", coordinator}},
+                   .status = absl::StrCat("works for ", coordinator)};
+  }
+  std::string Tick() override {
+    worker_->Tick();
+    return "";
+  }
+  bool Stop() override {
+    if (!worker_->Stop(kStopPatience)) return false;
+    worker_.reset();
+    return true;
+  }
+
+ private:
+  std::unique_ptr<WorkerService> worker_;
+};
+
 int RunWorker(const Arguments& arguments) {
-  const LoadedConfig loaded = LoadCommandConfig(Description(), arguments);
-  if (!loaded.config.has_value()) return loaded.exit_code;
-  const Config& config = *loaded.config;
-  BlockServiceSignals();
-  Log log({.level = LogLevelOf(config.Text("log_level")),
-           .format = LogFormatOf(config.Text("log_format"), std::getenv("JOURNAL_STREAM"))},
-          SystemClock());
-  for (const std::string& warning : loaded.warnings) log.Warning(warning);
-  if (config.Bool("insecure")) {
-    log.Warning("insecure: without TLS anybody in between can pretend to be the coordinator");
-  }
-  const ServiceManager manager(std::getenv);
-  absl::StatusOr<std::unique_ptr<WorkerService>> service =
-      WorkerService::Start(ServiceOptions(config), SystemClock(), log);
-  if (!service.ok()) {
-    log.Error(service.status().message());
-    return kExitRefused;
-  }
-  log.Info("working", {{"version", VersionNumber()}, {"coordinator", config.Text("coordinator")}});
-  manager.Ready(absl::StrCat("works for ", config.Text("coordinator")));
-  ServeUntilSignal(manager, kTickInterval, [&] { (*service)->Tick(); });
-  log.Info("stopping");
-  manager.Stopping();
-  EndProcessAfter(kStopLimit, kExitDone);
-  if (!(*service)->Stop(kStopPatience)) {
-    log.Warning("a run could not be put down in time; the next worker takes it up again");
-    std::_Exit(kExitDone);
-  }
-  service->reset();
-  log.Info("stopped");
-  return kExitDone;
+  return RunService({.command = Description(),
+                     .tick_interval = kTickInterval,
+                     .stop_limit = kStopLimit,
+                     .insecure_warning = "insecure: without TLS anybody in between can pretend to "
+                                         "be the coordinator"},
+                    arguments, std::make_unique<WorkerProcess>());
 }
 
 }  // namespace

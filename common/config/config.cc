@@ -24,6 +24,8 @@ constexpr const char* kOtherVariables[] = {
     "ONEFOLD_SOURCE_DIR", "ONEFOLD_WERROR", "ONEFOLD_FAST_TOOLS",
     "ONEFOLD_CONFIG",     "ONEFOLD_CCACHE", "ONEFOLD_IDENTITY"};
 
+constexpr char kDefaultOrigin[] = "default";
+
 std::string DidYouMean(const std::string& nearest) {
   return nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
 }
@@ -103,13 +105,14 @@ class Config::Loader {
   }
 
   void AddVariables(const std::vector<std::string>& variables) {
+    for (Entry& entry : entries_) AddVariable(variables, VariableName(entry.setting), entry);
+  }
+
+  // After all other layers.
+  void AddLastVariables(const std::vector<std::string>& variables) {
     for (Entry& entry : entries_) {
-      const std::string prefix = absl::StrCat(VariableName(entry.setting), "=");
-      for (const std::string& variable : variables) {
-        if (!absl::StartsWith(variable, prefix)) continue;
-        Set(entry, ParseSetting(entry.setting, absl::string_view(variable).substr(prefix.size())),
-            VariableName(entry.setting));
-      }
+      const std::string name = entry.setting.last_variable;
+      if (!name.empty() && entry.origin == kDefaultOrigin) AddVariable(variables, name, entry);
     }
   }
 
@@ -162,6 +165,16 @@ class Config::Loader {
 
  private:
   void AddError(absl::string_view error) { errors_.emplace_back(error); }
+
+  void AddVariable(const std::vector<std::string>& variables, const std::string& name,
+                   Entry& entry) {
+    const std::string prefix = absl::StrCat(name, "=");
+    for (const std::string& variable : variables) {
+      if (!absl::StartsWith(variable, prefix)) continue;
+      Set(entry, ParseSetting(entry.setting, absl::string_view(variable).substr(prefix.size())),
+          name);
+    }
+  }
 
   // "line 3: why" of the file becomes "FILE:3: why", like all others.
   void AddYamlError(const std::string& name, absl::string_view error) {
@@ -257,6 +270,7 @@ absl::StatusOr<Config> Config::Load(std::vector<Setting> settings, const ConfigS
   if (!sources.file_name.empty()) loader.AddFile(sources.file_name, sources.file_text);
   loader.AddVariables(sources.variables);
   loader.AddArguments(sources.arguments);
+  loader.AddLastVariables(sources.variables);
   RETURN_IF_ERROR(loader.status());
   return config;
 }
@@ -305,7 +319,7 @@ const std::string& Config::Origin(absl::string_view key) const {
   return found->origin;
 }
 
-bool Config::IsSet(absl::string_view key) const { return Origin(key) != "default"; }
+bool Config::IsSet(absl::string_view key) const { return Origin(key) != kDefaultOrigin; }
 
 std::string Config::Print() const {
   std::string text;
@@ -322,7 +336,10 @@ std::vector<std::string> UnknownVariableWarnings(const std::vector<std::string>&
                                                  const std::vector<Setting>& known) {
   std::vector<std::string> names(std::begin(kOtherVariables), std::end(kOtherVariables));
   const size_t other_count = names.size();
-  for (const Setting& setting : known) names.push_back(VariableName(setting));
+  for (const Setting& setting : known) {
+    names.push_back(VariableName(setting));
+    if (setting.last_variable[0] != '\0') names.push_back(setting.last_variable);
+  }
   const std::vector<std::string> suggestions(names.begin() + static_cast<ptrdiff_t>(other_count),
                                              names.end());
   std::vector<std::string> warnings;

@@ -1,5 +1,5 @@
 // The configuration of a command: flags override ONEFOLD_* variables, these override the YAML file,
-// that overrides the defaults; and every value knows where it came from.
+// that overrides the defaults (and Setting::last_variable); every value knows where it came from.
 //
 // What is wrong is an error that names the place (file and line, variable or flag) and, where a key
 // is unknown, the one that was probably meant. Pure: the caller reads files and variables.

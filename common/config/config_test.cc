@@ -66,6 +66,25 @@ TEST(ConfigTest, EveryLayerCoversTheOnesBelow) {
   EXPECT_TRUE(config.Bool("insecure"));
 }
 
+// A variable that people set for their commands must not send a configured worker elsewhere, nor
+// stop it; but alone it is good enough.
+TEST(ConfigTest, LastVariableCountsOnlyWhereNothingElseDoes) {
+  const std::vector<Setting> table = {{.key = "coordinator",
+                                       .check = CheckAddressOrEmpty,
+                                       .variable = "ONEFOLD_WORKER_COORDINATOR",
+                                       .last_variable = "ONEFOLD_COORDINATOR"}};
+  ConfigSources sources = {.variables = {"ONEFOLD_COORDINATOR=people:1"}};
+  EXPECT_EQ(Config::Load(table, sources)->Text("coordinator"), "people:1");
+  EXPECT_EQ(Config::Load(table, sources)->Origin("coordinator"), "ONEFOLD_COORDINATOR");
+  EXPECT_THAT(UnknownVariableWarnings(sources.variables, table), IsEmpty());
+  sources.file_name = "c.yaml";
+  sources.file_text = "coordinator: file:1";
+  sources.variables = {"ONEFOLD_COORDINATOR=not an address"};
+  EXPECT_EQ(Config::Load(table, sources)->Text("coordinator"), "file:1");
+  sources.variables.push_back("ONEFOLD_WORKER_COORDINATOR=worker:1");
+  EXPECT_EQ(Config::Load(table, sources)->Text("coordinator"), "worker:1");
+}
+
 TEST(ConfigTest, FlagsOfAllKinds) {
   const Config config = Loaded({.file_name = "c.yaml",
                                 .file_text = "insecure: true",

@@ -121,6 +121,7 @@ std::string FlagName(const Setting& setting) {
 }
 
 std::string VariableName(const Setting& setting) {
+  if (setting.variable[0] != '\0') return setting.variable;
   return absl::StrCat("ONEFOLD_", absl::AsciiStrToUpper(setting.key));
 }
 

@@ -45,6 +45,10 @@ struct Setting {
   // Asked about a text, and about each item of a list or value of a map. The message completes
   // "KEY: 'VALUE' ": "is no address".
   absl::Status (*check)(absl::string_view value) = nullptr;
+  // Of a setting whose name as a variable would mean something else, too: the variable's name.
+  const char* variable = "";
+  // A variable of other meaning that counts where no layer says anything.
+  const char* last_variable = "";
 };
 
 // "--state-directory", "ONEFOLD_STATE_DIRECTORY".

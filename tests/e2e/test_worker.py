@@ -33,14 +33,28 @@ SLOW = "name: slow\nselect: all\nthrottle:\n  operations_per_second: 20\n"
 
 class WorkerTest(fleet.FleetTest):
 
-    def test_from_order_to_freed(self):
+    def serve(self, count=200):
+        """A volume with `count` pairs of files, a coordinator, and a worker that may do all of it.
+        Returns the volume, the bytes that a run frees, and those that are used."""
         volume = self.volume()
-        expected = fill(volume, "data")
-        before, used = manifest(volume.root), volume.used_data()
+        expected = fill(volume, "data", count=count)
+        used = volume.used_data()
         self.start_coordinator()
         self.start_worker([volume.root])
+        return volume, expected, used
+
+    def serve_slowly(self, requests):
+        """The same, and a slow run of it that has asked the kernel `requests` times; also returned."""
+        volume, expected, used = self.serve()
+        self.apply_policy(SLOW)
         run = self.run_now(volume)
-        run = self.await_run(run["run_id"], "completed")
+        self.await_requests(run["run_id"], requests)
+        return volume, expected, used, run
+
+    def test_from_order_to_freed(self):
+        volume, expected, used = self.serve()
+        before = manifest(volume.root)
+        run = self.await_run(self.run_now(volume)["run_id"], "completed")
         self.assertEqual(run["status"]["figures"]["bytes_freed"], expected, run)
         self.assertEqual(used - volume.used_data(), expected)
         self.assertEqual(differences(before, manifest(volume.root)), [])
@@ -56,11 +70,7 @@ class WorkerTest(fleet.FleetTest):
         self.stop(self.coordinator)
 
     def test_dry_run_changes_nothing(self):
-        volume = self.volume()
-        expected = fill(volume, "data", count=20)
-        used = volume.used_data()
-        self.start_coordinator()
-        self.start_worker([volume.root])
+        volume, expected, used = self.serve(count=20)
         run = self.await_run(self.run_now(volume, "--dry-run")["run_id"], "completed")
         self.assertEqual(run["status"]["figures"]["bytes_expected"], expected, run)
         self.assertEqual(run["status"]["figures"]["dedupe_requests"], 0, run)
@@ -88,14 +98,8 @@ class WorkerTest(fleet.FleetTest):
         self.assert_untouched(volume, [name for name in lay if "outside" in str(name)], lay)
 
     def test_a_killed_worker_goes_on(self):
-        volume = self.volume()
-        expected = fill(volume, "data")
-        before, used = manifest(volume.root), volume.used_data()
-        self.start_coordinator()
-        self.start_worker([volume.root])
-        self.apply_policy(SLOW)
-        run = self.run_now(volume)
-        self.await_requests(run["run_id"], 20)
+        volume, expected, used, run = self.serve_slowly(requests=20)
+        before = manifest(volume.root)
         self.kill(self.worker)
         self.start_worker([volume.root])
         run = self.await_run(run["run_id"], "completed")
@@ -105,14 +109,7 @@ class WorkerTest(fleet.FleetTest):
         self.assertEqual(differences(before, manifest(volume.root)), [])
 
     def test_a_killed_coordinator_goes_on(self):
-        volume = self.volume()
-        expected = fill(volume, "data")
-        used = volume.used_data()
-        self.start_coordinator()
-        self.start_worker([volume.root])
-        self.apply_policy(SLOW)
-        run = self.run_now(volume)
-        self.await_requests(run["run_id"], 20)
+        volume, expected, used, run = self.serve_slowly(requests=20)
         self.kill(self.coordinator)
         self.start_coordinator()
         run = self.await_run(run["run_id"], "completed", seconds=240)
@@ -120,14 +117,7 @@ class WorkerTest(fleet.FleetTest):
         self.assertEqual(run["status"]["figures"]["bytes_freed"], expected, run)
 
     def test_paused_resumed_cancelled(self):
-        volume = self.volume()
-        expected = fill(volume, "data")
-        used = volume.used_data()
-        self.start_coordinator()
-        self.start_worker([volume.root])
-        self.apply_policy(SLOW)
-        run = self.run_now(volume)
-        self.await_requests(run["run_id"], 5)
+        volume, expected, used, run = self.serve_slowly(requests=5)
         self.ask("run", "pause", run["run_id"])
         self.await_run(run["run_id"], "paused")
         # A held run does nothing.
@@ -148,14 +138,7 @@ class WorkerTest(fleet.FleetTest):
         self.assertGreater(run["status"]["figures"]["bytes_freed"], 0, run)
 
     def test_sigterm_in_the_middle(self):
-        volume = self.volume()
-        expected = fill(volume, "data")
-        used = volume.used_data()
-        self.start_coordinator()
-        self.start_worker([volume.root])
-        self.apply_policy(SLOW)
-        run = self.run_now(volume)
-        self.await_requests(run["run_id"], 10)
+        volume, expected, used, run = self.serve_slowly(requests=10)
         self.stop(self.worker)
         freed = used - volume.used_data()
         self.assertLess(freed, expected)
@@ -179,22 +162,13 @@ class WorkerTest(fleet.FleetTest):
 
     # A coordinator that hangs must not keep a host from shutting down.
     def test_sigterm_while_the_coordinator_hangs(self):
-        volume = self.volume()
-        fill(volume, "data")
-        self.start_coordinator()
-        self.start_worker([volume.root])
-        self.apply_policy(SLOW)
-        run = self.run_now(volume)
-        self.await_requests(run["run_id"], 5)
+        self.serve_slowly(requests=5)
         self.coordinator.send_signal(signal.SIGSTOP)
         time.sleep(1)
         self.stop(self.worker, limit=12)
 
     def test_the_window_ends(self):
-        volume = self.volume()
-        fill(volume, "data", count=400)
-        self.start_coordinator()
-        self.start_worker([volume.root])
+        volume, _, _ = self.serve(count=400)
         now = datetime.datetime.now(datetime.timezone.utc)
         if now.second > 45:  # too little is left of this minute
             time.sleep(61 - now.second)
