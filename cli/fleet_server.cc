@@ -23,6 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cli/command_line.h"
 #include "cli/coordinator_backup.h"
 #include "cli/open_files.h"
 #include "cli/retry_delay.h"
@@ -39,6 +40,8 @@
 #include "coordinator/identity/grpc_live_calls.h"
 #include "coordinator/identity/identity.h"
 #include "coordinator/maintenance_service.h"
+#include "coordinator/query/census_keeper.h"
+#include "coordinator/query/query_service.h"
 
 namespace onefold {
 namespace {
@@ -116,6 +119,16 @@ class FleetServerImpl final : public FleetServer {
     for (const std::string& warning : fleet_->warnings()) log_.Warning(warning);
     admin_.emplace(AdminService::Options{.public_address = options_.public_address}, clock_,
                    *fleet_, identity_.get(), &log_);
+    census_.emplace(
+        query::CensusKeeper::Options{}, coordinator_->index(), [this] { return CountedVolumes(); },
+        clock_);
+    query_.emplace(
+        QueryService::Parts{.clock = clock_,
+                            .fleet = *fleet_,
+                            .census = *census_,
+                            .hosts = [this] { return admin_->AllHosts(); },
+                            .figures = [this](const VolumeUuid& uuid) { return FiguresOf(uuid); },
+                            .version = VersionNumber()});
     grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
     SetReflection(options_.reflection, builder);
@@ -126,6 +139,7 @@ class FleetServerImpl final : public FleetServer {
     builder.experimental().SetInterceptorCreators(std::move(creators));
     builder.RegisterService(&coordinator_->service());
     builder.RegisterService(&*admin_);
+    builder.RegisterService(&*query_);
     builder.RegisterService(&maintenance_);
     if (enrollment_) builder.RegisterService(&*enrollment_);
 
@@ -189,6 +203,20 @@ class FleetServerImpl final : public FleetServer {
     return absl::OkStatus();
   }
 
+  std::vector<query::CountedVolume> CountedVolumes() const {
+    std::vector<query::CountedVolume> volumes;
+    for (const index::Volume* volume : coordinator_->IndexedVolumes()) {
+      volumes.push_back({.uuid = volume->uuid(), .record = volume->Record()});
+    }
+    return volumes;
+  }
+
+  std::optional<query::IndexFigures> FiguresOf(const VolumeUuid& uuid) const {
+    const index::Volume* volume = coordinator_->IndexedVolume(uuid);
+    if (volume == nullptr) return std::nullopt;
+    return query::IndexFigures{.extent_count = volume->Record().extent_count()};
+  }
+
   // Unset where the name is too long for a socket.
   std::optional<std::string> ControlAddress() {
     const std::string path = ControlSocket(options_.state_directory);
@@ -249,6 +277,8 @@ class FleetServerImpl final : public FleetServer {
   std::optional<EnrollmentService> enrollment_;
   Fleet* fleet_ = nullptr;  // the coordinator's
   std::optional<AdminService> admin_;
+  std::optional<query::CensusKeeper> census_;
+  std::optional<QueryService> query_;
   LiveCalls live_calls_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
