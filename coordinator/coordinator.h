@@ -92,7 +92,7 @@ class Coordinator {
   // The database `index` and what it says of its volumes, for those who look. Live as long as the
   // coordinator.
   virtual const index::OrderedStore& index() const = 0;
-  virtual std::vector<index::Volume*> IndexedVolumes() const = 0;  // by uuid
+  virtual std::vector<index::Volume*> IndexedVolumes() const = 0;          // by uuid
   virtual index::Volume* IndexedVolume(const VolumeUuid& uuid) const = 0;  // null: unknown
 
   // Bytes that deleted rows still occupy are given back (compaction). Blocks.

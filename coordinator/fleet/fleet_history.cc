@@ -16,11 +16,13 @@ using storage::v1::HistoryRecord;
 
 int64_t HourOf(absl::Time time) { return absl::ToUnixSeconds(time) / 3600; }
 
-// Adds what is known; what is not known of one is unknown of all.
+// Adds what is known.
 void Add(const HistoryRecord& volume, HistoryRecord& sum) {
-  sum.set_used_bytes(sum.used_bytes() + volume.used_bytes());
-  sum.set_waiting_bytes(sum.waiting_bytes() + volume.waiting_bytes());
-  sum.set_pinned_bytes(sum.pinned_bytes() + volume.pinned_bytes());
+  if (volume.has_used_bytes()) sum.set_used_bytes(sum.used_bytes() + volume.used_bytes());
+  if (volume.has_waiting_bytes()) {
+    sum.set_waiting_bytes(sum.waiting_bytes() + volume.waiting_bytes());
+  }
+  if (volume.has_pinned_bytes()) sum.set_pinned_bytes(sum.pinned_bytes() + volume.pinned_bytes());
 }
 
 }  // namespace
@@ -84,7 +86,9 @@ absl::Status Fleet::KeepHistory(Instant now) {
   for (const fleet::OwnedVolume& owned : books_.hosts.OwnedVolumes()) {
     const VolumeUuid& uuid = owned.volume->uuid;
     HistoryRecord& record = records[uuid];
-    record.set_used_bytes(owned.volume->mounted.used_bytes());
+    if (owned.volume->mounted.size_bytes() > 0) {
+      record.set_used_bytes(owned.volume->mounted.used_bytes());
+    }
     const auto waiting =
         options_.waiting_bytes ? options_.waiting_bytes(uuid) : std::optional<int64_t>();
     if (waiting) record.set_waiting_bytes(*waiting);
@@ -92,10 +96,10 @@ absl::Status Fleet::KeepHistory(Instant now) {
       record.set_pinned_bytes(known->second);
     }
     Add(record, sum);
+    // No run at all: then nothing was freed, and that is known.
     const auto totals = books_.volume_totals.find(uuid);
-    if (totals == books_.volume_totals.end()) continue;
-    record.set_freed_bytes(totals->second.freed_bytes());
-    record.set_freed_at_least(totals->second.incomplete());
+    record.set_freed_bytes(totals == books_.volume_totals.end() ? 0 : totals->second.freed_bytes());
+    record.set_freed_at_least(totals != books_.volume_totals.end() && totals->second.incomplete());
   }
   sum.set_freed_bytes(books_.totals.freed_bytes());
   sum.set_freed_at_least(books_.totals.incomplete());

@@ -199,8 +199,8 @@ class Parser {
     const absl::string_view name = PeekWord();
     if (name.empty()) return Wrong("a field is missing");
     const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Filter::Field& each) {
-      return each.name == name || (absl::EndsWith(each.name, ".") &&
-                                   absl::StartsWith(name, each.name) && name != each.name);
+      if (!absl::EndsWith(each.name, ".")) return each.name == name;
+      return absl::StartsWith(name, each.name) && name != each.name;
     });
     if (field == fields_.end()) return Wrong(absl::StrCat("no such field (", FieldNames(), ")"));
     Node node{.type = Node::Type::kComparison, .field = std::string(name)};

@@ -114,9 +114,24 @@ bool Holds(const Filter& filter, const v1::Run& run) {
 
 }  // namespace
 
+std::shared_ptr<const Census> QueryService::PeekAtCensus() const {
+  return parts_.census_at_once ? parts_.census.Peek() : parts_.census.Get();
+}
+
+absl::StatusOr<std::shared_ptr<const Census>> QueryService::GetCensus() {
+  std::shared_ptr<const Census> census = PeekAtCensus();
+  if (census != nullptr || !parts_.census_at_once) return census;
+  return parts_.census.TakeNow();
+}
+
+void QueryService::LookAtBooks(absl::FunctionRef<void(const Fleet::Glance&)> look) const {
+  if (parts_.refresh) parts_.refresh();
+  parts_.fleet.Look(look);
+}
+
 void QueryService::Look(absl::FunctionRef<void(const FleetView&)> look) const {
-  const std::shared_ptr<const Census> census = parts_.census.Get();
-  parts_.fleet.Look(
+  const std::shared_ptr<const Census> census = PeekAtCensus();
+  LookAtBooks(
       [&](const Fleet::Glance& glance) { look(FleetView(glance, parts_.figures, census.get())); });
 }
 
@@ -218,7 +233,7 @@ grpc::Status QueryService::QueryRuns(grpc::ServerContext*, const v1::QueryRunsRe
     ASSIGN_OR_RETURN(const Filter filter, Filter::Parse(request->filter(), query::RunFields()));
     RETURN_IF_ERROR(CheckMask<v1::Run>(request->read_mask()));
     absl::Status status;
-    parts_.fleet.Look([&](const Fleet::Glance& glance) {
+    LookAtBooks([&](const Fleet::Glance& glance) {
       const auto& runs = glance.books().runs.runs();
       auto at = runs.rbegin();
       if (!request->page_token().empty()) {
@@ -249,7 +264,7 @@ grpc::Status QueryService::QueryRuns(grpc::ServerContext*, const v1::QueryRunsRe
 grpc::Status QueryService::GetRun(grpc::ServerContext*, const v1::GetRunRequest* request,
                                   v1::GetRunResponse* response) {
   absl::Status status;
-  parts_.fleet.Look([&](const Fleet::Glance& glance) {
+  LookAtBooks([&](const Fleet::Glance& glance) {
     const auto run = glance.books().runs.Resolve(request->run_id());
     if (!run.ok()) {
       status = run.status();
@@ -345,7 +360,7 @@ absl::Status QueryService::FillDuplicates(const v1::ListDuplicatesRequest& reque
   ASSIGN_OR_RETURN(const int size,
                    SizeOf("page_size", request.page_size(), kGroupsDefault, kGroupsMax));
   ASSIGN_OR_RETURN(const v1::Volume volume, FindVolume(request.volume()));
-  const std::shared_ptr<const Census> census = parts_.census.Get();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Census> census, GetCensus());
   if (census == nullptr) return absl::OkStatus();
   *response.mutable_time() = ToTimestamp(census->time);
   for (const Census::VolumeCount& count : census->volumes) {
@@ -378,7 +393,7 @@ absl::Status QueryService::FillOverlap(const v1::GetOverlapRequest& request,
     ASSIGN_OR_RETURN(only, FindVolume(request.volume()));
   }
   response.set_everywhere_volume_count(query::kEverywhereVolumes);
-  const std::shared_ptr<const Census> census = parts_.census.Get();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Census> census, GetCensus());
   if (census == nullptr) return absl::OkStatus();
   *response.mutable_time() = ToTimestamp(census->time);
   const int64_t nanos = absl::ToInt64Nanoseconds(census->elapsed);
@@ -439,7 +454,7 @@ grpc::Status QueryService::WatchRuns(grpc::ServerContext* context,
   bool first = true;
   while (!context->IsCancelled()) {
     v1::WatchRunsResponse response;
-    parts_.fleet.Look([&](const Fleet::Glance& glance) {
+    LookAtBooks([&](const Fleet::Glance& glance) {
       std::map<std::string, std::string> now;
       const auto tell = [&](const fleet::FleetRun& run) {
         v1::Run view = glance.View(run);

@@ -6,6 +6,7 @@
 #define ONEFOLD_COORDINATOR_QUERY_QUERY_SERVICE_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,11 +28,15 @@ class QueryService final : public v1::QueryService::Service {
     Clock& clock;
     Fleet& fleet;
     query::CensusKeeper& census;
+    // Nobody takes one beside the work: take it when it is asked for, and let the caller wait.
+    bool census_at_once = false;
     // Hosts that report, and those that have joined but never did, by name.
     std::function<std::vector<v1::Host>()> hosts;
     // From the record of a volume in the index.
     std::function<std::optional<query::IndexFigures>(const VolumeUuid&)> figures;
     std::string version;
+    // Called before the books are looked at; may be empty.
+    std::function<void()> refresh = {};
   };
   // All parts must outlive the service.
   explicit QueryService(Parts parts) : parts_(std::move(parts)) {}
@@ -61,6 +66,10 @@ class QueryService final : public v1::QueryService::Service {
                          grpc::ServerWriter<v1::WatchRunsResponse>* writer) override;
 
  private:
+  // Null: none was taken yet.
+  std::shared_ptr<const query::Census> PeekAtCensus() const;
+  absl::StatusOr<std::shared_ptr<const query::Census>> GetCensus();
+  void LookAtBooks(absl::FunctionRef<void(const Fleet::Glance&)> look) const;
   void Look(absl::FunctionRef<void(const query::FleetView&)> look) const;
   absl::StatusOr<v1::Volume> FindVolume(const std::string& name) const;
   // The figures of now as the last point.
