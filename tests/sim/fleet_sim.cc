@@ -20,6 +20,7 @@ FleetSim::FleetSim(uint64_t seed) : world_(seed) {
   options_.jitter_seed = world_.Chance(1000);
   if (world_.OneIn(3)) options_.runs_at_once = 1 + static_cast<int64_t>(world_.Chance(2));
   coordinator_ = std::make_unique<SimCoordinator>(options_, world_);
+  world_.OnOperation([this](const std::string& run_id) { CheckWindow(run_id); });
   MakeHosts();
   for (const auto& worker : workers_) worker->Start();
   ApplyPolicy();
@@ -30,7 +31,7 @@ void FleetSim::MakeHosts() {
   for (uint8_t n = 1; n <= host_count; ++n) {
     Disk disk;
     disk.uuid = VolumeUuid{{n}};
-    disk.duplicate_count = static_cast<int>(world_.Chance(60));
+    disk.Write(static_cast<int>(world_.Chance(60)));
     world_.disks().push_back(disk);
   }
   for (uint8_t n = 1; n <= host_count; ++n) {
@@ -120,7 +121,7 @@ void FleetSim::Trouble() {
 
 void FleetSim::CrashCoordinator() {
   if (!coordinator_->up()) return;
-  coordinator_->Crash();
+  coordinator_->Crash(/*lose_index=*/world_.OneIn(4));
   const absl::Duration down = absl::Seconds(world_.OneIn(3) ? world_.Chance(1500) : 1);
   world_.After(down, [this] {
     if (!coordinator_->up()) coordinator_->Start();
@@ -161,7 +162,9 @@ void FleetSim::StartByHand() {
   if (!coordinator_->up() || per_site_ > 0) return;
   v1::StartRunsRequest request;
   request.set_selector(world_.OneIn(2) ? "all" : "host=h1");
-  coordinator_->fleet()->StartRuns(request).IgnoreError();
+  const auto started = coordinator_->fleet()->StartRuns(request);
+  if (!started.ok()) return;
+  for (const v1::Run& run : started->runs()) by_hand_.insert(run.run_id());
 }
 
 void FleetSim::DrainForAWhile() {
@@ -182,7 +185,7 @@ void FleetSim::ForgetHost() {
 // In the middle of its work the first host is cut off, and people put the second one, which has the
 // same disk, in its place.
 void FleetSim::ReplaceHost() {
-  world_.disks()[0].duplicate_count += 40;
+  world_.disks()[0].Write(40);
   StartByHand();
   world_.After(absl::Seconds(30 + world_.Chance(60)), [this] {
     if (!world_.faulty() || !coordinator_->up()) return;
@@ -194,7 +197,7 @@ void FleetSim::ReplaceHost() {
 
 void FleetSim::AddDuplicates() {
   Disk& disk = world_.disks()[world_.Chance(world_.disks().size())];
-  disk.duplicate_count += static_cast<int>(world_.Chance(30));
+  disk.Write(static_cast<int>(world_.Chance(30)));
 }
 
 void FleetSim::Heal() {

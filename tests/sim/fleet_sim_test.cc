@@ -10,13 +10,13 @@
 namespace onefold::sim {
 namespace {
 
-// ONEFOLD_SIM_SEEDS, or what fits into a change's tests: a seed takes about 12 ms.
+// ONEFOLD_SIM_SEEDS, or what fits into a change's tests: a seed takes about 40 ms.
 uint64_t SeedCount() {
   const char* text = std::getenv("ONEFOLD_SIM_SEEDS");
   const char* sanitizer = std::getenv("ONEFOLD_SANITIZE");
   uint64_t count = 0;
   if (text != nullptr && absl::SimpleAtoi(text, &count)) return count;
-  return sanitizer != nullptr && *sanitizer != '\0' ? 300 : 2000;
+  return sanitizer != nullptr && *sanitizer != '\0' ? 100 : 700;
 }
 
 // The ways in which a fleet can break are combinations that nobody thinks of. Each seed is another

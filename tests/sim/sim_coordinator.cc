@@ -7,12 +7,6 @@
 #include "common/status_macros.h"
 
 namespace onefold::sim {
-namespace {
-
-// Duplicates of one plan: minutes of work, so that leases can end in the middle.
-constexpr size_t kPlanMax = 40;
-
-}  // namespace
 
 void SimCoordinator::Start() {
   auto fleet = Fleet::Open(options_, state_, world_.clock());
@@ -21,15 +15,20 @@ void SimCoordinator::Start() {
   CHECK(leases.ok());
   fleet_ = *std::move(fleet);
   leases_ = *std::move(leases);
+  if (!std::exchange(index_open_, true)) index_.Open();
 }
 
-void SimCoordinator::Crash() {
+void SimCoordinator::Crash(bool lose_index) {
   fleet_.reset();
   leases_.reset();
+  index_.Close();
+  index_open_ = false;
+  if (lose_index) index_.Lose();
 }
 
 void SimCoordinator::FillDisk(bool full) {
   state_.FailWrites(full ? absl::ResourceExhaustedError("disk full") : absl::OkStatus());
+  index_.FillDisk(full);
 }
 
 absl::Status SimCoordinator::CheckUp() const {
@@ -38,11 +37,12 @@ absl::Status SimCoordinator::CheckUp() const {
 
 absl::StatusOr<SimCoordinator::SyncReply> SimCoordinator::Sync(
     const std::string& worker, const v1::HostReport& report,
-    const std::vector<VolumeUuid>& want_leases) {
+    const std::vector<Wanted>& want_leases) {
   RETURN_IF_ERROR(CheckUp());
-  SyncReply reply = {.answer = {}, .epochs = {}, .ttl = leases_->ttl()};
+  SyncReply reply = {.answer = {}, .leases = {}, .ttl = leases_->ttl()};
   ASSIGN_OR_RETURN(reply.answer, fleet_->HandleSync(worker, "sim", report));
-  for (const VolumeUuid& volume : want_leases) {
+  for (const Wanted& wanted : want_leases) {
+    const VolumeUuid& volume = wanted.volume;
     if (!fleet_->MaySpeakOf(worker, volume).ok() || !fleet_->MayLease(worker, volume).ok())
       continue;
     ASSIGN_OR_RETURN(const auto grant, leases_->Acquire(volume, worker));
@@ -52,36 +52,40 @@ absl::StatusOr<SimCoordinator::SyncReply> SimCoordinator::Sync(
       world_.Wrong(absl::StrCat("epoch ", grant->epoch, " was given out twice"));
     }
     last = {.epoch = grant->epoch, .worker = worker};
-    reply.epochs[volume] = grant->epoch;
+    ASSIGN_OR_RETURN(const IndexPlace place,
+                     index_.Admit(volume, wanted.anew && !grant->worked, !grant->worked));
+    reply.leases[volume] = {.epoch = grant->epoch, .place = place};
   }
   return reply;
 }
 
-absl::StatusOr<std::vector<int>> SimCoordinator::FetchPlan(const std::string& worker,
-                                                           const VolumeUuid& volume,
-                                                           int64_t epoch) {
+absl::Status SimCoordinator::CheckLease(const std::string& worker, const Topic& topic) {
   RETURN_IF_ERROR(CheckUp());
-  RETURN_IF_ERROR(fleet_->MaySpeakOf(worker, volume));
-  RETURN_IF_ERROR(leases_->Renew(volume, epoch));
-  if (LastGrant(volume).worker != worker) world_.Wrong("a plan for who has no lease");
-  std::vector<int> plan;
-  const Disk& disk = *world_.FindDisk(volume);
-  for (int i = 0; i < disk.duplicate_count && plan.size() < kPlanMax; ++i) {
-    if (!disk.recorded.contains(i)) plan.push_back(i);
-  }
-  return plan;
+  RETURN_IF_ERROR(fleet_->MaySpeakOf(worker, topic.volume));
+  RETURN_IF_ERROR(leases_->Renew(topic.volume, topic.epoch));
+  if (LastGrant(topic.volume).worker != worker) world_.Wrong("work for who has no lease");
+  return absl::OkStatus();
 }
 
-absl::Status SimCoordinator::ReportResults(const std::string& worker, const VolumeUuid& volume,
-                                           int64_t epoch, const std::vector<int>& folded) {
+absl::Status SimCoordinator::Upload(const std::string& worker, const Topic& topic,
+                                    std::vector<index::Extent> rows, int64_t target_generation) {
+  RETURN_IF_ERROR(CheckLease(worker, topic));
+  return index_.Upload(topic.volume, topic.incarnation, std::move(rows), target_generation);
+}
+
+absl::StatusOr<SimPlan> SimCoordinator::FetchPlan(const std::string& worker, const Topic& topic) {
+  RETURN_IF_ERROR(CheckLease(worker, topic));
+  return index_.FetchPlan(topic.volume, topic.incarnation);
+}
+
+absl::Status SimCoordinator::ReportResults(const std::string& worker, const Topic& topic,
+                                           const std::vector<index::ExtentResult>& results,
+                                           bool ends) {
   RETURN_IF_ERROR(CheckUp());
-  RETURN_IF_ERROR(fleet_->MaySpeakOf(worker, volume));
-  leases_->Renew(volume, epoch).IgnoreError();  // facts count under any lease
-  Disk& disk = *world_.FindDisk(volume);
-  for (const int duplicate : folded) {
-    if (disk.recorded.insert(duplicate).second) ++disk.results_counted;
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(fleet_->MaySpeakOf(worker, topic.volume));
+  leases_->Renew(topic.volume, topic.epoch).IgnoreError();  // facts count under any lease
+  RETURN_IF_ERROR(index_.Record(topic.volume, topic.incarnation, results));
+  return ends ? index_.EndPlan(topic.volume, topic.incarnation) : absl::OkStatus();
 }
 
 void SimCoordinator::Tick() {

@@ -77,9 +77,10 @@ v1::HostReport SimWorker::Report() {
 }
 
 void SimWorker::Sync() {
-  std::vector<VolumeUuid> want_leases;
+  std::vector<SimCoordinator::Wanted> want_leases;
   for (const auto& [run_id, job] : jobs_) {
-    if (job.state == v1::RUN_STATE_RUNNING) want_leases.push_back(job.volume);
+    if (job.state != v1::RUN_STATE_RUNNING) continue;
+    want_leases.push_back({.volume = job.volume, .anew = job.full});
   }
   const int life = life_;
   const int number = ++sync_number_;
@@ -103,10 +104,15 @@ void SimWorker::Sync() {
 void SimWorker::Obey(const SimCoordinator::SyncReply& reply, absl::Time sent_at) {
   for (const v1::RunOrder& order : reply.answer.orders) ObeyOrder(order, sent_at);
   for (auto& [run_id, job] : jobs_) {
-    const auto epoch = reply.epochs.find(job.volume);
-    if (epoch == reply.epochs.end() || job.state != v1::RUN_STATE_RUNNING) continue;
-    if (job.epoch != epoch->second) job.plan.clear();
-    job.epoch = epoch->second;
+    const auto lease = reply.leases.find(job.volume);
+    if (lease == reply.leases.end() || job.state != v1::RUN_STATE_RUNNING) continue;
+    const auto& [epoch, place] = lease->second;
+    if (job.epoch != epoch || job.place.incarnation != place.incarnation) {
+      job.plan = {};
+      job.scanned = false;
+      job.place = place;
+    }
+    job.epoch = epoch;
     job.lease_until = sent_at + reply.ttl;  // counted from when it asked
   }
   SyncLater(jobs_.empty() ? kIdleDelay : kBusyDelay);
@@ -127,6 +133,7 @@ void SimWorker::ObeyOrder(const v1::RunOrder& order, absl::Time sent_at) {
     job.volume = *VolumeUuidFromBytes(order.volume_uuid());
     job.state = v1::RUN_STATE_RUNNING;
     job.attempt = order.attempt();
+    job.full = order.full();
     job.stop_at = order.has_time_left() ? sent_at + absl::Seconds(order.time_left().seconds())
                                         : absl::InfiniteFuture();
     return;
@@ -158,7 +165,8 @@ void SimWorker::Work() {
 
 void SimWorker::WorkOn(const std::string& run_id, Job& job) {
   if (job.waits_for_answer) return;
-  if (!job.results.empty() && (job.plan.empty() || job.state != v1::RUN_STATE_RUNNING)) {
+  const bool plan_done = job.plan.groups.empty();
+  if (!job.results.empty() && (plan_done || job.state != v1::RUN_STATE_RUNNING)) {
     SendResults(run_id);  // facts, whatever became of the run
     return;
   }
@@ -168,7 +176,9 @@ void SimWorker::WorkOn(const std::string& run_id, Job& job) {
     return;
   }
   if (world_.now() >= job.lease_until) return;  // the next Sync asks for another
-  if (job.plan.empty()) {
+  if (!job.scanned) {
+    Scan(run_id);
+  } else if (plan_done) {
     FetchPlan(run_id);
   } else {
     Fold(run_id, job);
@@ -181,32 +191,41 @@ void SimWorker::Fold(const std::string& run_id, Job& job) {
     world_.Wrong(
         absl::StrCat(options_.id, " begins an operation, but ", grant.worker, " has the lease"));
   }
-  const int duplicate = job.plan.back();
-  job.plan.pop_back();
-  job.results.push_back(duplicate);
+  world_.Operation(run_id);
+  const index::PlanGroup group = std::move(job.plan.groups.back());
+  job.plan.groups.pop_back();
   Disk& disk = *world_.FindDisk(job.volume);
-  if (disk.folded.insert(duplicate).second) freed_[run_id] += kBytesPerDuplicate;
+  for (const index::PlanMember& member : group.members) {
+    const int duplicate = Disk::DuplicateAt(member.address);
+    v1::Outcome outcome = v1::OUTCOME_KEPT;
+    if (member.address == Disk::CopyOf(duplicate)) {
+      const bool folded_now = disk.folded.insert(duplicate).second;
+      outcome = folded_now ? v1::OUTCOME_FREED : v1::OUTCOME_GONE;
+      if (folded_now) freed_[run_id] += kBytesPerDuplicate;
+    }
+    job.results.push_back({.address = member.address,
+                           .generation = member.generation,
+                           .outcome = outcome,
+                           .holder = v1::HOLDER_UNSPECIFIED});
+  }
 }
 
-void SimWorker::FetchPlan(const std::string& run_id) {
-  Job& job = jobs_[run_id];
-  job.waits_for_answer = true;
+SimCoordinator::Topic SimWorker::TopicOf(const Job& job) const {
+  return {.volume = job.volume, .epoch = job.epoch, .incarnation = job.place.incarnation};
+}
+
+template <typename Ask, typename Hear>
+void SimWorker::Call(const std::string& run_id, Ask ask, Hear hear) {
+  jobs_[run_id].waits_for_answer = true;
   const int life = life_;
   const absl::Time sent_at = world_.now();
-  Send([this, life, run_id, sent_at, volume = job.volume, epoch = job.epoch] {
-    const auto plan = coordinator_.FetchPlan(options_.id, volume, epoch);
-    Send([this, life, run_id, sent_at, epoch, plan] {
+  Send([this, life, run_id, sent_at, ask, hear] {
+    const auto answer = ask();
+    Send([this, life, run_id, sent_at, answer, hear] {
       Job* job = Find(run_id, life);
       if (job == nullptr || !job->waits_for_answer || world_.now() - sent_at > kCallTimeout) return;
       job->waits_for_answer = false;
-      if (!plan.ok()) {
-        job->lease_until = absl::InfinitePast();  // not the latest one, or unreachable
-        return;
-      }
-      if (job->state != v1::RUN_STATE_RUNNING || job->epoch != epoch) return;
-      job->plan = *plan;
-      job->lease_until = std::max(job->lease_until, sent_at + absl::Minutes(5));
-      if (job->plan.empty() && job->results.empty()) End(run_id, *job, v1::RUN_STATE_COMPLETED);
+      hear(*job, answer);
     });
   });
   world_.After(kCallTimeout, [this, life, run_id] {
@@ -214,26 +233,58 @@ void SimWorker::FetchPlan(const std::string& run_id) {
   });
 }
 
-void SimWorker::SendResults(const std::string& run_id) {
-  Job& job = jobs_[run_id];
-  job.waits_for_answer = true;
-  const int life = life_;
-  const absl::Time sent_at = world_.now();
-  world_.Send(
-      [this, life, run_id, sent_at, volume = job.volume, epoch = job.epoch, results = job.results] {
-        const absl::Status status = coordinator_.ReportResults(options_.id, volume, epoch, results);
-        Send([this, life, run_id, sent_at, status] {
-          Job* job = Find(run_id, life);
-          if (job == nullptr || !job->waits_for_answer || world_.now() - sent_at > kCallTimeout)
-            return;
-          job->waits_for_answer = false;
-          // Who may not speak of the volume any more has nothing to add either.
-          if (status.ok() || absl::IsPermissionDenied(status)) job->results.clear();
-        });
+void SimWorker::Scan(const std::string& run_id) {
+  const Job& job = jobs_[run_id];
+  const Disk& disk = *world_.FindDisk(job.volume);
+  Call(
+      run_id,
+      [this, topic = TopicOf(job), rows = ScanOf(disk, job.place.scanned_generation),
+       generation = disk.generation] {
+        return coordinator_.Upload(options_.id, topic, rows, generation);
+      },
+      [epoch = job.epoch](Job& job, const absl::Status& status) {
+        if (!status.ok()) {
+          job.lease_until = absl::InfinitePast();  // not the latest one, or unreachable
+        } else if (job.epoch == epoch) {
+          job.scanned = true;
+        }
       });
-  world_.After(kCallTimeout, [this, life, run_id] {
-    if (Job* job = Find(run_id, life)) job->waits_for_answer = false;
-  });
+}
+
+void SimWorker::FetchPlan(const std::string& run_id) {
+  const Job& job = jobs_[run_id];
+  const absl::Time sent_at = world_.now();
+  Call(
+      run_id, [this, topic = TopicOf(job)] { return coordinator_.FetchPlan(options_.id, topic); },
+      [this, sent_at, run_id, epoch = job.epoch](Job& job, const absl::StatusOr<SimPlan>& plan) {
+        if (!plan.ok()) {
+          job.lease_until = absl::InfinitePast();
+          return;
+        }
+        if (job.state != v1::RUN_STATE_RUNNING || job.epoch != epoch) return;
+        job.plan = *plan;
+        job.lease_until = std::max(job.lease_until, sent_at + absl::Minutes(5));
+        if (job.plan.groups.empty() && job.results.empty()) {
+          End(run_id, job, v1::RUN_STATE_COMPLETED);
+        }
+      });
+}
+
+void SimWorker::SendResults(const std::string& run_id) {
+  const Job& job = jobs_[run_id];
+  const bool ends = job.plan.complete && job.plan.groups.empty();
+  Call(
+      run_id,
+      [this, topic = TopicOf(job), results = job.results, ends] {
+        return coordinator_.ReportResults(options_.id, topic, results, ends);
+      },
+      [](Job& job, const absl::Status& status) {
+        // Who may not speak of the volume any more has nothing to add either; nor has anybody to an
+        // index that is gone: the next scan tells.
+        if (status.ok() || absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status)) {
+          job.results.clear();
+        }
+      });
 }
 
 }  // namespace onefold::sim

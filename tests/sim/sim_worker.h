@@ -48,8 +48,11 @@ class SimWorker {
     absl::Time stop_at = absl::InfiniteFuture();
     int64_t epoch = 0;
     absl::Time lease_until = absl::InfinitePast();
-    std::vector<int> plan;
-    std::vector<int> results;  // not acknowledged yet
+    bool full = false;
+    IndexPlace place;
+    bool scanned = false;                      // under this lease, into this index
+    SimPlan plan;                              // what is left of it
+    std::vector<index::ExtentResult> results;  // not acknowledged yet
     bool waits_for_answer = false;
   };
 
@@ -63,9 +66,14 @@ class SimWorker {
   void WorkOn(const std::string& run_id, Job& job);
   void Fold(const std::string& run_id, Job& job);
   void End(const std::string& run_id, Job& job, v1::RunState state);
+  void Scan(const std::string& run_id);
   void FetchPlan(const std::string& run_id);
   void SendResults(const std::string& run_id);
+  SimCoordinator::Topic TopicOf(const Job& job) const;
   v1::HostReport Report();
+  // Asks, and hears the answer while the worker still has the job and waits for it.
+  template <typename Ask, typename Hear>
+  void Call(const std::string& run_id, Ask ask, Hear hear);
   // The job, if the worker still lives the same life and has it.
   Job* Find(const std::string& run_id, int life);
 

@@ -19,13 +19,24 @@
 
 namespace onefold::sim {
 
-// A filesystem with duplicates; what is folded stays folded whoever crashes.
+// A filesystem with duplicates: pairs of equal extents, one of which is gone when they are folded.
+// What is folded stays folded whoever crashes.
 struct Disk {
   VolumeUuid uuid;
   int duplicate_count = 0;
+  int64_t generation = 1;            // grows with what is written
+  std::vector<int64_t> generations;  // of the duplicates
   std::set<int> folded;
-  std::set<int> recorded;       // results that the coordinator has counted
-  int64_t results_counted = 0;  // how many times it counted any
+
+  void Write(int count) {
+    ++generation;
+    duplicate_count += count;
+    generations.resize(static_cast<size_t>(duplicate_count), generation);
+  }
+  // Blocks.
+  static uint64_t AddressOf(int duplicate) { return 1000 + 100 * static_cast<uint64_t>(duplicate); }
+  static uint64_t CopyOf(int duplicate) { return AddressOf(duplicate) + 50; }
+  static int DuplicateAt(uint64_t address) { return static_cast<int>((address - 1000) / 100); }
 };
 
 class World {
@@ -67,6 +78,14 @@ class World {
     if (wrong_.empty()) wrong_ = absl::FormatTime("%H:%M:%S ", now(), absl::UTCTimeZone()) + what;
   }
 
+  // A worker begins an operation of the run.
+  void Operation(const std::string& run_id) {
+    if (on_operation_) on_operation_(run_id);
+  }
+  void OnOperation(std::function<void(const std::string& run_id)> look) {
+    on_operation_ = std::move(look);
+  }
+
   bool faulty() const { return faulty_; }
   void Heal() { faulty_ = false; }
   FakeClock& clock() { return clock_; }
@@ -84,6 +103,7 @@ class World {
   uint64_t next_event_ = 0;
   std::map<std::pair<absl::Time, uint64_t>, std::function<void()>> events_;
   std::vector<Disk> disks_;
+  std::function<void(const std::string& run_id)> on_operation_;
   bool faulty_ = true;
   std::string wrong_;
 };
