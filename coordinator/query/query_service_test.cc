@@ -139,9 +139,8 @@ class QueryServiceTest : public ::testing::Test {
     request.set_filter(filter);
     request.set_order_by(order);
     std::vector<std::string> names;
-    for (const auto& volume : Call(&Stub::ListVolumes, request).volumes()) {
-      names.push_back(volume.name());
-    }
+    const v1::ListVolumesResponse response = Call(&Stub::ListVolumes, request);
+    for (const v1::Volume& volume : response.volumes()) names.push_back(volume.name());
     EXPECT_TRUE(status_.ok()) << status_.error_message();
     return names;
   }
