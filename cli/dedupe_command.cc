@@ -25,12 +25,14 @@
 #include "cli/open_files.h"
 #include "cli/privileges.h"
 #include "cli/progress_printer.h"
+#include "cli/progress_status.h"
 #include "cli/report_text.h"
 #include "cli/run_store.h"
 #include "cli/run_summary.h"
 #include "cli/stopping.h"
 #include "common/escape.h"
 #include "common/status_macros.h"
+#include "onefold/v1/fleet.pb.h"
 #include "worker/btrfs_errno.h"
 #include "worker/exclude.h"
 #include "worker/kernel_check.h"
@@ -123,9 +125,12 @@ class DedupeCommand {
     }
     const TimeLimit limit(job_.max_time - (clock_.Monotonic() - start_), clock_, stop_);
     if (!targets_.empty()) {
+      std::vector<std::string> uuids;
+      for (const VolumeTarget& target : targets_) uuids.push_back(ToString(target.uuid));
       const absl::Status begun = store_->Begin(summary_.report.run_id, summary_.report.started_at,
-                                               arguments_.dry_run, job_);
+                                               arguments_.dry_run, job_, uuids);
       if (!begun.ok()) return Refuse(begun);
+      ServeQueries();
       RunVolumes();
       stopped_ = Stopped();  // a time limit that ends while we tidy up has ended no work
       GiveBackSpace();
@@ -290,6 +295,16 @@ class DedupeCommand {
     SetUntouched(volume.counters);
     AddProblem(volume, std::move(problem.problem));
     summary_.report.volumes.push_back(std::move(volume));
+  }
+
+  // For whoever looks at the state directory meanwhile. That nobody can is no reason to do nothing.
+  void ServeQueries() {
+    coordinator_
+        ->ServeQueries([this] {
+          const absl::Duration elapsed = clock_.Monotonic() - start_;
+          return std::vector<v1::RunStatus>{StatusOf(progress_, summary_.report.run_id, elapsed)};
+        })
+        .IgnoreError();
   }
 
   void RunVolumes() {

@@ -45,6 +45,8 @@
 #include "coordinator/identity/grpc_live_calls.h"
 #include "coordinator/identity/identity.h"
 #include "coordinator/maintenance_service.h"
+#include "coordinator/query/census_keeper.h"
+#include "coordinator/query/query_service.h"
 
 namespace onefold {
 namespace {
@@ -128,6 +130,16 @@ class FleetServerImpl final : public FleetServer {
                                          .hosts_join = enrollment_.has_value(),
                                          .page_address = [this] { return PageAddress(); }},
                    clock_, *fleet_, identity_.get(), &log_);
+    census_.emplace(
+        query::CensusKeeper::Options{}, coordinator_->index(), [this] { return CountedVolumes(); },
+        clock_);
+    query_.emplace(
+        QueryService::Parts{.clock = clock_,
+                            .fleet = *fleet_,
+                            .census = *census_,
+                            .hosts = [this] { return admin_->AllHosts(); },
+                            .figures = [this](const VolumeUuid& uuid) { return FiguresOf(uuid); },
+                            .version = VersionNumber()});
     grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
     SetReflection(options_.reflection, builder);
@@ -138,6 +150,7 @@ class FleetServerImpl final : public FleetServer {
     builder.experimental().SetInterceptorCreators(std::move(creators));
     builder.RegisterService(&coordinator_->service());
     builder.RegisterService(&*admin_);
+    builder.RegisterService(&*query_);
     builder.RegisterService(&maintenance_);
     if (enrollment_) builder.RegisterService(&*enrollment_);
 
@@ -257,6 +270,20 @@ class FleetServerImpl final : public FleetServer {
     return page_address_;
   }
 
+  std::vector<query::CountedVolume> CountedVolumes() const {
+    std::vector<query::CountedVolume> volumes;
+    for (const index::Volume* volume : coordinator_->IndexedVolumes()) {
+      volumes.push_back({.uuid = volume->uuid(), .record = volume->Record()});
+    }
+    return volumes;
+  }
+
+  std::optional<query::IndexFigures> FiguresOf(const VolumeUuid& uuid) const {
+    const index::Volume* volume = coordinator_->IndexedVolume(uuid);
+    if (volume == nullptr) return std::nullopt;
+    return query::IndexFigures{.extent_count = volume->Record().extent_count()};
+  }
+
   // Unset where the name is too long for a socket.
   std::optional<std::string> ControlAddress() {
     const std::string path = ControlSocket(options_.state_directory);
@@ -317,6 +344,8 @@ class FleetServerImpl final : public FleetServer {
   std::optional<EnrollmentService> enrollment_;
   Fleet* fleet_ = nullptr;  // the coordinator's
   std::optional<AdminService> admin_;
+  std::optional<query::CensusKeeper> census_;
+  std::optional<QueryService> query_;
   LiveCalls live_calls_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
 #include "onefold/storage/v1/run.pb.h"
 
@@ -41,6 +43,27 @@ absl::StatusOr<storage::v1::Lifetime> LoadLifetime(RecordStore& records) {
   return lifetime->value_or(storage::v1::Lifetime());
 }
 
+// Of its text form.
+std::string UuidBytes(const std::string& uuid) {
+  return absl::HexStringToBytes(absl::StrReplaceAll(uuid, {{"-", ""}}));
+}
+
+void NoteVolume(const VolumeReport& report, storage::v1::RunVolume& volume) {
+  const RunCounters& counters = report.counters;
+  volume.set_volume_uuid(UuidBytes(report.uuid));
+  volume.set_mount_path(report.mount);
+  if (counters.extents_total) volume.set_extents_total(*counters.extents_total);
+  if (counters.extents_scanned) volume.set_extents_scanned(*counters.extents_scanned);
+  if (counters.bytes_scanned) volume.set_scanned_bytes(*counters.bytes_scanned);
+  if (counters.bytes_freed) volume.set_freed_bytes(*counters.bytes_freed);
+  if (counters.bytes_shared) volume.set_shared_bytes(*counters.bytes_shared);
+  if (counters.bytes_written) volume.set_written_bytes(*counters.bytes_written);
+  if (counters.bytes_pinned) volume.set_pinned_bytes(*counters.bytes_pinned);
+  volume.mutable_pinned_by()->insert(counters.pinned_by.begin(), counters.pinned_by.end());
+  if (counters.bytes_freeable) volume.set_freeable_bytes(*counters.bytes_freeable);
+  volume.set_problem_count(report.problems_total);
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<DedupeJob>> RunStore::LastJob() {
@@ -63,7 +86,7 @@ absl::StatusOr<std::optional<DedupeJob>> RunStore::LastJob() {
 }
 
 absl::Status RunStore::Begin(const std::string& run_id, absl::Time start, bool dry_run,
-                             const DedupeJob& job) {
+                             const DedupeJob& job, const std::vector<std::string>& uuids) {
   if (!dry_run) RETURN_IF_ERROR(StoreJob(job), "storing the paths");
 
   ASSIGN_OR_RETURN(storage::v1::Lifetime lifetime, LoadLifetime(records_));
@@ -82,6 +105,7 @@ absl::Status RunStore::Begin(const std::string& run_id, absl::Time start, bool d
   run.set_run_number(run_number_);
   run.set_start_time_unix_millis(absl::ToUnixMillis(start));
   run.set_dry_run(dry_run);
+  for (const std::string& uuid : uuids) run.add_volumes()->set_volume_uuid(UuidBytes(uuid));
   return Annotate(records_.Put(kLifetime, lifetime.SerializeAsString()), "noting the run");
 }
 
@@ -117,6 +141,7 @@ absl::StatusOr<LifetimeFreed> RunStore::End(const RunReport& report) {
   if (totals.bytes_pinned) record.set_pinned_bytes(*totals.bytes_pinned);
   if (totals.bytes_scanned) record.set_scanned_bytes(*totals.bytes_scanned);
   record.set_problem_count(ProblemCount(report));
+  for (const VolumeReport& volume : report.volumes) NoteVolume(volume, *record.add_volumes());
   RETURN_IF_ERROR(records_.Put(RunName(run_number_), record.SerializeAsString()), "noting the run");
 
   ASSIGN_OR_RETURN(storage::v1::Lifetime lifetime, LoadLifetime(records_));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,9 +40,9 @@ class RunStore {
   absl::StatusOr<std::optional<DedupeJob>> LastJob();
 
   // Notes that a run begins, before it does anything. Unless it is a dry run, `job` becomes the
-  // last job.
+  // last job. `uuids`: volumes it works on, in text form.
   absl::Status Begin(const std::string& run_id, absl::Time start, bool dry_run,
-                     const DedupeJob& job);
+                     const DedupeJob& job, const std::vector<std::string>& uuids = {});
 
   // Notes how the run that Begin named ended. Returns what all runs freed, this one included.
   absl::StatusOr<LifetimeFreed> End(const RunReport& report);

@@ -28,6 +28,15 @@ inline constexpr int64_t kExtentBytesMax = int64_t{1} << 30;
 // 128 bits with crc32c: chance hits are rare, and a file of one block still has a head.
 inline constexpr int32_t kHeadBlocks = 4;
 
+// Length in blocks of the head window of an extent of that many blocks. The last block of a short
+// extent is left out: as a rule it is the end of a file, filled up with zeros, and lies nowhere
+// else where the file itself does.
+constexpr int32_t HeadWindowBlocks(int64_t extent_blocks) {
+  return static_cast<int32_t>(extent_blocks <= 2            ? 1
+                              : extent_blocks > kHeadBlocks ? kHeadBlocks
+                                                            : extent_blocks - 1);
+}
+
 // One window in this many is an anchor. 64 blocks = 256 KiB: an index row for a quarter MiB.
 inline constexpr uint64_t kAnchorModulus = 64;
 

@@ -148,6 +148,12 @@ class CoordinatorImpl final : public Coordinator {
     return fleet_.get();
   }
 
+  const OrderedStore& index() const override { return *index_.store; }
+  std::vector<index::Volume*> IndexedVolumes() const override { return index_.volumes->All(); }
+  index::Volume* IndexedVolume(const VolumeUuid& uuid) const override {
+    return index_.volumes->Find(uuid);
+  }
+
   absl::Status Compact() override { return index_.store->Compact(); }
 
  private:

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/ordered_store.h"
+#include "coordinator/volume_book.h"
 #include "coordinator/volume_rules.h"
 
 namespace grpc {
@@ -90,6 +91,12 @@ class Coordinator {
   // service is reachable; Fleet::Tick is the caller's to call. The fleet lives as long as the
   // coordinator. `options.waiting_bytes` is filled in. DATA_LOSS as Fleet::Open.
   virtual absl::StatusOr<Fleet*> OpenFleet(Fleet::Options options) = 0;
+
+  // The database `index` and what it says of its volumes, for those who look. Live as long as the
+  // coordinator.
+  virtual const index::OrderedStore& index() const = 0;
+  virtual std::vector<index::Volume*> IndexedVolumes() const = 0;          // by uuid
+  virtual index::Volume* IndexedVolume(const VolumeUuid& uuid) const = 0;  // null: unknown
 
   // Bytes that deleted rows still occupy are given back (compaction). Blocks.
   virtual absl::Status Compact() = 0;

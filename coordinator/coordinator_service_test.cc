@@ -224,7 +224,7 @@ TEST_F(CoordinatorServiceTest, HeadsHitsAndInsidePlan) {
   v1::GetHeadsResponse piece;
   while (reader->Read(&piece)) bits += piece.piece();
   EXPECT_THAT(FromGrpcStatus(reader->Finish()), IsOk());
-  EXPECT_EQ(piece.window_lengths(), 0b1010u);
+  EXPECT_EQ(piece.window_lengths(), 0b1011u);  // of one block; as long as the extent; of four
   EXPECT_TRUE(HeadFilter(bits).MayContain(0x77));
   EXPECT_FALSE(HeadFilter(bits).MayContain(0x123456789));
 

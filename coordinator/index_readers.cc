@@ -16,8 +16,10 @@ absl::StatusOr<Heads> ReadHeads(const OrderedStore& store, const VolumeRecord& r
     if (!fingerprint.head) continue;
     ASSIGN_OR_RETURN(const FingerprintKey key, ParseFingerprintKey(rows->key()));
     heads.filter.Add(key.digest);
-    const uint32_t window = std::clamp<uint32_t>(fingerprint.length, 1, kHeadBlocks);
-    heads.window_lengths |= 1u << (window - 1);
+    heads.window_lengths |= 1u << (HeadWindowBlocks(fingerprint.length) - 1);
+    // Heads that an earlier version made of short extents have their length.
+    const uint32_t whole = std::clamp<uint32_t>(fingerprint.length, 1, kHeadBlocks);
+    heads.window_lengths |= 1u << (whole - 1);
   }
   RETURN_IF_ERROR(rows->status());
   return heads;

@@ -38,6 +38,9 @@ TEST(KeysTest, BytesAreFrozen) {
   EXPECT_EQ(Hex(FleetDueKey("p", kUuid)), "46447000a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
   EXPECT_EQ(Hex(FleetRunKey(0x0102)), "46520000000000000102");
   EXPECT_EQ(Hex(std::string(kFleetTotalsKey)), "4654");
+  EXPECT_EQ(Hex(FleetVolumeTotalsKey(kUuid)), "4656a0a1a2a3a4a5a6a7a8a9aaabacadaeaf");
+  EXPECT_EQ(Hex(FleetHistoryKey(kUuid, 0x0102)),
+            "4658a0a1a2a3a4a5a6a7a8a9aaabacadaeaf0000000000000102");
 }
 
 TEST(KeysTest, KeysComeBack) {
@@ -56,6 +59,7 @@ TEST(KeysTest, KeysComeBack) {
   EXPECT_EQ(ParseFleetDueKey(FleetDueKey("nightly", kUuid))->policy, "nightly");
   EXPECT_EQ(ParseFleetDueKey(FleetDueKey("nightly", kUuid))->volume, kUuid);
   EXPECT_EQ(ParseFleetRunKey(FleetRunKey(77)), 77);
+  EXPECT_EQ(ParseFleetHistoryHour(FleetHistoryKey(kUuid, 77)), 77);
 }
 
 // Plans and sweeps walk keys and take their order for that of the numbers.
@@ -97,6 +101,7 @@ TEST(KeysTest, CutAndForeignKeysAreRefused) {
   EXPECT_EQ(ParseFleetDueKey("FDx"), std::nullopt);
   EXPECT_EQ(ParseFleetDueKey(FleetDueKey("x", kUuid) + "y"), std::nullopt);
   EXPECT_EQ(ParseFleetRunKey("FR1"), std::nullopt);
+  EXPECT_EQ(ParseFleetHistoryHour("FX1"), std::nullopt);
 }
 
 }  // namespace

@@ -400,6 +400,48 @@ class RocksStore final : public RocksBackedStore {
   std::thread quiet_watch_;
 };
 
+// A store that is only looked at.
+class ReadOnlyRocksStore final : public OrderedStore {
+ public:
+  ReadOnlyRocksStore(std::string directory, std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)), db_(std::move(db)) {}
+
+  std::unique_ptr<StoreCursor> Walk(absl::string_view prefix) const override {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    auto cursor =
+        std::make_unique<RocksCursor>(*db_, options, EndOfPrefix(prefix), directory_, [] {});
+    cursor->Seek(prefix);
+    return cursor;
+  }
+
+  std::unique_ptr<StoreCursor> LookUp() const override {
+    rocksdb::ReadOptions options;
+    options.prefix_same_as_start = true;
+    return std::make_unique<RocksCursor>(*db_, options, "", directory_, [] {});
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, ToSlice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    RETURN_IF_ERROR(FromRocksStatus(status, directory_));
+    return value;
+  }
+
+  absl::Status Write(const RowBatch&) override { return Refused(); }
+  absl::Status DropRange(absl::string_view, absl::string_view) override { return Refused(); }
+  absl::Status Compact() override { return Refused(); }
+
+ private:
+  absl::Status Refused() const {
+    return absl::FailedPreconditionError(absl::StrCat(directory_, " is open for reading only"));
+  }
+
+  const std::string directory_;
+  const std::unique_ptr<rocksdb::DB> db_;
+};
+
 // Whether all writes that were acknowledged are there. Opens the database without changing
 // anything, so that what is left of it can still be looked into.
 absl::Status CheckSequence(const rocksdb::Options& options, const std::string& directory) {
@@ -443,6 +485,19 @@ absl::Status PrepareDirectory(const std::string& directory) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStoreReadOnly(const std::string& directory,
+                                                                     const RocksBudget& budget) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory + "/CURRENT", error)) {
+    return absl::NotFoundError(absl::StrCat("there is no database in ", directory));
+  }
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::OpenForReadOnly(StoreOptions(budget), directory, &opened);
+  if (!status.ok()) return FromRocksOpenStatus(status, directory);
+  return std::make_unique<ReadOnlyRocksStore>(directory, std::unique_ptr<rocksdb::DB>(opened));
+}
 
 absl::StatusOr<std::unique_ptr<RocksBackedStore>> OpenRocksStore(const std::string& directory,
                                                                  const RocksBudget& budget) {

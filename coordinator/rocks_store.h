@@ -45,6 +45,16 @@ class RocksBackedStore : public OrderedStore {
   virtual absl::Status Checkpoint(const std::string& directory) = 0;
 };
 
+// Opens the database in `directory` to look at it as it is now, changing no file of it. Another
+// process may be using it; of what that writes later nothing is seen, and what it deletes may be
+// missed when it is asked for (UNAVAILABLE, DATA_LOSS: open it anew). All writes answer
+// FAILED_PRECONDITION.
+//
+// NOT_FOUND  there is none.
+// DATA_LOSS  it is damaged.
+absl::StatusOr<std::unique_ptr<OrderedStore>> OpenRocksStoreReadOnly(const std::string& directory,
+                                                                     const RocksBudget& budget);
+
 // Opens or creates the database in `directory`, which must exist and is used by nobody else.
 //
 // DATA_LOSS           it is damaged.

@@ -90,6 +90,22 @@ TEST_F(RocksStoreTest, WrittenBatchesSurviveACrash) {
 
 // An index that has grown large is opened by a program with little memory too, and the other way
 // round.
+// Beside the process that writes, and from its log alone.
+TEST_F(RocksStoreTest, IsLookedAtWhileItIsInUse) {
+  TempDir directory;
+  EXPECT_EQ(OpenRocksStoreReadOnly(directory.path(), {}).status().code(),
+            absl::StatusCode::kNotFound);
+  auto store = OpenRocksStore(directory.path(), {});
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE((*store)->Write(Batch(0, 10)).ok());
+  auto view = OpenRocksStoreReadOnly(directory.path(), {});
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(**(*view)->Get(Key(7)), "value 7");
+  ASSERT_TRUE((*store)->Write(Batch(10, 20)).ok());
+  EXPECT_FALSE((*view)->Get(Key(17))->has_value());
+  EXPECT_EQ((*view)->Write(Batch(0, 1)).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(RocksStoreTest, OpensWithAnotherBudget) {
   const auto key_of = [](char kind, int i) { return absl::StrCat(std::string(1, kind), Key(i)); };
   RowBatch batch;

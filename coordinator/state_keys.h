@@ -11,6 +11,9 @@
 //          | D name 00 uuid:16     how far its schedule was answered   DueRecord
 //          | R number:8            a run                               FleetRunRecord
 //          | T                     sums over all runs                  FleetTotals
+//          | V uuid:16             sums over the runs of a volume      FleetTotals
+//          | X uuid:16 hour:8      its figures at an hour since 1970;  HistoryRecord
+//                                  of uuid 0: of all volumes together
 //
 // Numbers are big endian, so byte order is number order.
 // Frozen: keys_test.cc holds the bytes.
@@ -49,6 +52,8 @@ inline constexpr absl::string_view kFleetPolicyPrefix = "FP";
 inline constexpr absl::string_view kFleetDuePrefix = "FD";
 inline constexpr absl::string_view kFleetRunPrefix = "FR";
 inline constexpr absl::string_view kFleetTotalsKey = "FT";
+inline constexpr absl::string_view kFleetVolumeTotalsPrefix = "FV";
+inline constexpr absl::string_view kFleetHistoryPrefix = "FX";
 
 inline std::string FleetHostKey(absl::string_view host_id) {
   return absl::StrCat(kFleetHostPrefix, host_id);
@@ -67,6 +72,23 @@ inline std::string FleetRunKey(int64_t number) {
   std::string key(kFleetRunPrefix);
   AppendBig64(key, static_cast<uint64_t>(number));
   return key;
+}
+
+inline std::string FleetVolumeTotalsKey(const VolumeUuid& uuid) {
+  return absl::StrCat(kFleetVolumeTotalsPrefix, ToBytes(uuid));
+}
+inline std::string FleetHistoryPrefix(const VolumeUuid& uuid) {
+  return absl::StrCat(kFleetHistoryPrefix, ToBytes(uuid));
+}
+inline std::string FleetHistoryKey(const VolumeUuid& uuid, int64_t hour) {
+  std::string key = FleetHistoryPrefix(uuid);
+  AppendBig64(key, static_cast<uint64_t>(hour));
+  return key;
+}
+// The hour of a key with FleetHistoryPrefix.
+inline std::optional<int64_t> ParseFleetHistoryHour(absl::string_view key) {
+  if (key.size() != kFleetHistoryPrefix.size() + 16 + 8) return std::nullopt;
+  return static_cast<int64_t>(LoadBig64(key.data() + kFleetHistoryPrefix.size() + 16));
 }
 
 struct FleetDue {

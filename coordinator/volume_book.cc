@@ -181,6 +181,13 @@ VolumeRecord VolumeBook::NewRecord(Shape shape) {
   return record;
 }
 
+std::vector<Volume*> VolumeBook::All() const {
+  MutexLock lock(&mutex_);
+  std::vector<Volume*> all;
+  for (const auto& [uuid, volume] : volumes_) all.push_back(volume.get());
+  return all;
+}
+
 Volume* VolumeBook::Find(const VolumeUuid& uuid) const {
   MutexLock lock(&mutex_);
   const auto volume = volumes_.find(uuid);

@@ -97,6 +97,9 @@ class VolumeBook {
   // nullptr if the volume is unknown.
   Volume* Find(const VolumeUuid& uuid) const;
 
+  // All of them, by uuid.
+  std::vector<Volume*> All() const;
+
   // The volume, made if unknown, reset if that is wanted, if it is of another block size or
   // checksum kind, or if its cursor lies above `filesystem_generation`: then it belongs to another
   // life of the filesystem.

@@ -10,6 +10,13 @@ namespace onefold {
 namespace {
 
 constexpr char kTooManyOpenFiles[] = "onefold/too-many-open-files";
+constexpr char kOverQuota[] = "onefold/over-quota";
+
+absl::Status Exhausted(absl::string_view message, const char* kind) {
+  absl::Status status = absl::ResourceExhaustedError(message);
+  status.SetPayload(kind, absl::Cord());
+  return status;
+}
 
 }  // namespace
 
@@ -30,14 +37,10 @@ absl::Status StatusFromErrno(int error, absl::string_view what) {
     case EBUSY:
     case EINTR: return absl::UnavailableError(message);
     case ENOSPC:
-    case EDQUOT:
     case ENOMEM: return absl::ResourceExhaustedError(message);
+    case EDQUOT: return Exhausted(message, kOverQuota);
     case EMFILE:
-    case ENFILE: {
-      absl::Status status = absl::ResourceExhaustedError(message);
-      status.SetPayload(kTooManyOpenFiles, absl::Cord());
-      return status;
-    }
+    case ENFILE: return Exhausted(message, kTooManyOpenFiles);
     case ENOTTY:
     case EOPNOTSUPP:
     case ENOSYS: return absl::UnimplementedError(message);
@@ -50,5 +53,7 @@ absl::Status StatusFromErrno(int error, absl::string_view what) {
 bool IsTooManyOpenFiles(const absl::Status& status) {
   return status.GetPayload(kTooManyOpenFiles).has_value();
 }
+
+bool IsOverQuota(const absl::Status& status) { return status.GetPayload(kOverQuota).has_value(); }
 
 }  // namespace onefold

@@ -14,6 +14,9 @@ absl::Status StatusFromErrno(int error, absl::string_view what);
 // Whether it came from EMFILE or ENFILE: what else is exhausted is no limit that somebody has set.
 bool IsTooManyOpenFiles(const absl::Status& status);
 
+// Whether it came from EDQUOT: a quota group's limit, not the filesystem's end.
+bool IsOverQuota(const absl::Status& status);
+
 }  // namespace onefold
 
 #endif  // ONEFOLD_WORKER_BTRFS_ERRNO_H_

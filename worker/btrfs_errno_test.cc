@@ -57,6 +57,13 @@ TEST(BtrfsErrnoTest, TooManyOpenFilesAreTold) {
   EXPECT_FALSE(IsTooManyOpenFiles(absl::OkStatus()));
 }
 
+TEST(BtrfsErrnoTest, AReachedQuotaIsTold) {
+  EXPECT_TRUE(IsOverQuota(Annotate(StatusFromErrno(EDQUOT, "x"), "writing")));
+  for (const int error : {ENOMEM, ENOSPC, EMFILE}) {
+    EXPECT_FALSE(IsOverQuota(StatusFromErrno(error, "x"))) << error;
+  }
+}
+
 // Only UNAVAILABLE is retried blindly, and an error is never OK.
 TEST(BtrfsErrnoTest, UnknownErrorsAreUnknown) {
   for (const int error : {EXDEV, E2BIG, EDEADLK, 517, 4095}) {

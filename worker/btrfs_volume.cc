@@ -86,12 +86,7 @@ class BtrfsScratchFile final : public ScratchFile, public HasFd {
   }
 
  private:
-  static absl::Status WriteError(const char* what) {
-    const int error = errno;
-    return error == ENOSPC || error == EDQUOT
-               ? absl::ResourceExhaustedError(absl::StrCat(what, ": no space"))
-               : StatusFromErrno(error, what);
-  }
+  static absl::Status WriteError(const char* what) { return StatusFromErrno(errno, what); }
 
   Volume& volume_;
   const InodeId id_;
@@ -280,11 +275,9 @@ absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const I
   struct stat status = {};
   if (fd.get() < 0 || fstat(fd.get(), &status) != 0) {
     const int error = errno;
-    if (error == ENOSPC || error == EDQUOT) {
-      return absl::ResourceExhaustedError("making a scratch file: no space");
-    }
     const absl::Status failed = StatusFromErrno(error, "no scratch file: making one");
-    return IsTooManyOpenFiles(failed) ? failed : absl::FailedPreconditionError(failed.message());
+    return absl::IsResourceExhausted(failed) ? failed
+                                             : absl::FailedPreconditionError(failed.message());
   }
   // What a file inherits from its directory must not keep others from sharing with it, and what is
   // written must be what is counted on. Where flags cannot be set, the kernel's answer tells.

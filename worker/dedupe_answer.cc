@@ -32,8 +32,8 @@ DedupeAnswer ClassifyError(int error) {
     case EXDEV: return DedupeAnswer::kOtherMount;
     case EIO:
     case EUCLEAN: return DedupeAnswer::kReadError;
-    case ENOSPC:
-    case EDQUOT: return DedupeAnswer::kNoSpace;
+    case ENOSPC: return DedupeAnswer::kNoSpace;
+    case EDQUOT: return DedupeAnswer::kQuota;
     case ENOMEM: return DedupeAnswer::kNoMemory;
     case EMFILE:
     case ENFILE: return DedupeAnswer::kNoFiles;

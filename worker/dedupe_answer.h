@@ -21,7 +21,8 @@ enum class DedupeAnswer {
   kReadOnly,     // the mount (or the filesystem, after an error) is read-only
   kOtherMount,   // source and destination are not on one filesystem for this kernel
   kReadError,    // checksum or device error while comparing
-  kNoSpace,      // no room for metadata, or over quota
+  kNoSpace,      // no room for metadata
+  kQuota,        // a quota group has reached its limit
   kNoMemory,     // the kernel could not allocate
   kNoFiles,      // this process, or all together, may open no further file
   kUnsupported,  // no FIDEDUPERANGE here
@@ -45,7 +46,7 @@ inline bool IsTransient(DedupeAnswer answer) {
 // Every further request would be answered the same.
 inline bool IsFatal(DedupeAnswer answer) {
   return answer == DedupeAnswer::kUnsupported || answer == DedupeAnswer::kNoSpace ||
-         answer == DedupeAnswer::kReadOnly;
+         answer == DedupeAnswer::kQuota || answer == DedupeAnswer::kReadOnly;
 }
 
 }  // namespace onefold

@@ -32,7 +32,7 @@ const std::vector<Row> kTable = {
     {EIO, DedupeAnswer::kReadError},
     {EUCLEAN, DedupeAnswer::kReadError},
     {ENOSPC, DedupeAnswer::kNoSpace},
-    {EDQUOT, DedupeAnswer::kNoSpace},
+    {EDQUOT, DedupeAnswer::kQuota},
     {ENOMEM, DedupeAnswer::kNoMemory},
     {EMFILE, DedupeAnswer::kNoFiles},
     {ENFILE, DedupeAnswer::kNoFiles},
@@ -94,7 +94,7 @@ TEST(DedupeAnswerTest, NothingIsBothTransientAndFatal) {
   }
   EXPECT_EQ(transient,
             (std::set{DedupeAnswer::kBusy, DedupeAnswer::kNoMemory, DedupeAnswer::kNoFiles}));
-  EXPECT_EQ(fatal, (std::set{DedupeAnswer::kReadOnly, DedupeAnswer::kNoSpace,
+  EXPECT_EQ(fatal, (std::set{DedupeAnswer::kReadOnly, DedupeAnswer::kNoSpace, DedupeAnswer::kQuota,
                              DedupeAnswer::kUnsupported}));
 }
 

@@ -40,6 +40,7 @@ DedupeAnswer ClassifyOpenError(const absl::Status& status) {
 // Of a scratch file. No room is no reason to end the run: what needs no writing goes on.
 DedupeAnswer ClassifyWriteError(const absl::Status& status) {
   if (IsTooManyOpenFiles(status)) return DedupeAnswer::kNoFiles;
+  if (IsOverQuota(status)) return DedupeAnswer::kQuota;
   return absl::IsResourceExhausted(status) ? DedupeAnswer::kNoSpace : DedupeAnswer::kRefused;
 }
 
@@ -245,7 +246,8 @@ class Executor::Batch {
     MutexLock lock(&mutex_);
     Execution& result = results_[target.drop];
     // Without room for data, what needs no writing still goes on.
-    if (IsFatal(answer) && !(answer == DedupeAnswer::kNoSpace && relocating_)) {
+    const bool no_room = answer == DedupeAnswer::kNoSpace || answer == DedupeAnswer::kQuota;
+    if (IsFatal(answer) && !(no_room && relocating_)) {
       executor_.fatal_.store(static_cast<int>(answer));
     }
     if (answer == DedupeAnswer::kSame) {

@@ -73,7 +73,7 @@ class Executor {
   std::vector<Execution> Execute(const std::vector<Drop>& drops);
 
   // Set when the filesystem cannot go on: an answer that would be the same for every request
-  // (kUnsupported, kNoSpace, or kReadOnly).
+  // (kUnsupported, kNoSpace, kQuota, or kReadOnly).
   DedupeAnswer fatal() const { return static_cast<DedupeAnswer>(fatal_.load()); }
 
  private:

@@ -3,7 +3,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "common/limits.h"
@@ -34,10 +33,6 @@ bool IsRepeatedBlock(absl::string_view checksums, int32_t checksum_bytes, int32_
                      static_cast<size_t>(blocks - 1) * checksum_bytes) == 0;
 }
 
-int32_t HeadWindowBlocks(int64_t extent_blocks) {
-  return static_cast<int32_t>(std::min<int64_t>(extent_blocks, kHeadBlocks));
-}
-
 void MakeFingerprint(absl::string_view checksums, int32_t checksum_bytes, bool crc32c,
                      Fingerprint& fingerprint) {
   const int64_t blocks = static_cast<int64_t>(checksums.size()) / checksum_bytes;
@@ -45,17 +40,16 @@ void MakeFingerprint(absl::string_view checksums, int32_t checksum_bytes, bool c
   fingerprint.head.reset();
   fingerprint.anchors.clear();
   const int32_t window = HeadWindowBlocks(blocks);
-  if (blocks <= kHeadBlocks) {
-    // The one window is the extent: its digest is the same.
-    if (!IsRepeatedBlock(checksums, checksum_bytes, window, crc32c)) {
-      fingerprint.head = Window{.digest = fingerprint.digest, .offset_blocks = 0};
-    }
+  if (blocks > window &&
+      IsRepeatedBlock(checksums, checksum_bytes, static_cast<int32_t>(blocks), crc32c)) {
     return;
   }
   ForEachWindow(checksums, checksum_bytes, window, crc32c, [&](uint64_t digest, uint32_t offset) {
     const Window found{.digest = digest, .offset_blocks = offset};
     if (!fingerprint.head) fingerprint.head = found;
-    if (digest % kAnchorModulus == 0) fingerprint.anchors.push_back(found);
+    if (window == kHeadBlocks && digest % kAnchorModulus == 0) {
+      fingerprint.anchors.push_back(found);
+    }
   });
 }
 

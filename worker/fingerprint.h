@@ -28,8 +28,9 @@ struct Window {
 };
 
 struct Fingerprint {
-  uint64_t digest = 0;          // of the whole extent
-  std::optional<Window> head;   // the first window that is not one repeated block
+  uint64_t digest = 0;  // of the whole extent
+  std::optional<Window>
+      head;  // the first window of HeadWindowBlocks that is not one repeated block
   std::vector<Window> anchors;  // windows whose digest is 0 modulo kAnchorModulus
 };
 
@@ -38,11 +39,8 @@ struct Fingerprint {
 void MakeFingerprint(absl::string_view checksums, int32_t checksum_bytes, bool crc32c,
                      Fingerprint& fingerprint);
 
-// Length in blocks of the head window of an extent of that many blocks.
-int32_t HeadWindowBlocks(int64_t extent_blocks);
-
 // Calls visit(digest, offset_blocks) for each window of the given length that is not one repeated
-// block.
+// block. Of a block that repeats, windows of one block are those where it begins.
 template <typename Visit>
 void ForEachWindow(absl::string_view checksums, int32_t checksum_bytes, int32_t window_blocks,
                    bool crc32c, Visit visit);
@@ -60,6 +58,10 @@ void ForEachWindow(absl::string_view checksums, int32_t checksum_bytes, int32_t 
     const absl::string_view window =
         checksums.substr(at * checksum_bytes, int64_t{window_blocks} * checksum_bytes);
     if (IsRepeatedBlock(window, checksum_bytes, window_blocks, crc32c)) continue;
+    if (window_blocks == 1 && at > 0 &&
+        window == checksums.substr((at - 1) * checksum_bytes, checksum_bytes)) {
+      continue;
+    }
     visit(ChecksumDigest(window), static_cast<uint32_t>(at));
   }
 }

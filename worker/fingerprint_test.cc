@@ -102,23 +102,27 @@ TEST(FingerprintTest, ExtentOfOneRepeatedBlockHasNoHead) {
   }
 }
 
-// Most files of a source tree are one to three blocks: without heads they are never found in an
-// image.
-TEST(FingerprintTest, ShortExtentsAreTheirOwnHead) {
+// Most files of a source tree are one to four blocks, the last of them partly filled: with it in
+// the head they are never found in an image.
+TEST(FingerprintTest, HeadOfAShortExtentLeavesItsLastBlockOut) {
   const Maker maker;
-  for (const char* blocks : {"a", "ab", "abc", "abcd", ".a", "a."}) {
+  const std::pair<const char*, const char*> heads[] = {{"a", "a"},      {"ab", "a"}, {"abc", "ab"},
+                                                       {"abcd", "abc"}, {"a.", "a"}, {"aab", "ab"}};
+  for (const auto& [blocks, head] : heads) {
     const Fingerprint made = maker.Make(blocks);
     ASSERT_TRUE(made.head.has_value()) << blocks;
-    EXPECT_EQ(made.head->digest, made.digest) << blocks;
-    EXPECT_EQ(made.head->digest, maker.Digest(blocks)) << blocks;
-    EXPECT_EQ(made.head->offset_blocks, 0u) << blocks;
+    EXPECT_EQ(made.head->digest, maker.Digest(head)) << blocks;
+    EXPECT_EQ(made.head->offset_blocks, absl::string_view(blocks).find(head)) << blocks;
+    EXPECT_THAT(made.anchors, IsEmpty());
   }
+  EXPECT_EQ(maker.Make(".a").head->offset_blocks, 1u);  // zeros tell nothing
 }
 
 TEST(FingerprintTest, HeadWindowIsAsLongAsTheExtentAllows) {
   EXPECT_EQ(HeadWindowBlocks(1), 1);
-  EXPECT_EQ(HeadWindowBlocks(3), 3);
-  EXPECT_EQ(HeadWindowBlocks(4), 4);
+  EXPECT_EQ(HeadWindowBlocks(2), 1);
+  EXPECT_EQ(HeadWindowBlocks(3), 2);
+  EXPECT_EQ(HeadWindowBlocks(4), 3);
   EXPECT_EQ(HeadWindowBlocks(5), 4);
   EXPECT_EQ(HeadWindowBlocks(int64_t{1} << 33), 4);
 }
@@ -148,9 +152,9 @@ TEST(FingerprintTest, WindowsOfOneRepeatedBlockAreSkipped) {
   EXPECT_THAT(Offsets(maker.Windows("abc", 4)), IsEmpty());
 }
 
-// One block is always "repeated once": only the zero block says nothing.
-TEST(FingerprintTest, WindowsOfOneBlockSkipZerosOnly) {
-  EXPECT_THAT(Offsets(Maker().Windows("a..bb", 1)), ElementsAre(0, 3, 4));
+// One block is always "repeated once": the zero block says nothing, others only where they begin.
+TEST(FingerprintTest, WindowsOfOneBlockSkipZerosAndRepeats) {
+  EXPECT_THAT(Offsets(Maker().Windows("a..bbb", 1)), ElementsAre(0, 3));
 }
 
 // The zero block is known for crc32c alone; with other functions it is a block like any other.

@@ -35,6 +35,10 @@ constexpr int64_t kDataRoomMin = int64_t{64} << 20;
 // Groups in pages whose kept members are remembered: their pages come together.
 constexpr size_t kPagedGroupsMax = 1024;
 
+constexpr char kQuotaReached[] =
+    "a quota group has reached its limit, which counts what is shared, too: raise it "
+    "(btrfs qgroup limit) or free some of what it holds, then run again";
+
 const char* AnswerWord(DedupeAnswer answer) {
   switch (answer) {
     case DedupeAnswer::kSame: return "same";
@@ -48,6 +52,7 @@ const char* AnswerWord(DedupeAnswer answer) {
     case DedupeAnswer::kOtherMount: return "other mount";
     case DedupeAnswer::kReadError: return "read error";
     case DedupeAnswer::kNoSpace: return "no space";
+    case DedupeAnswer::kQuota: return "quota reached";
     case DedupeAnswer::kNoMemory: return "no memory";
     case DedupeAnswer::kNoFiles: return "too many open files";
     case DedupeAnswer::kUnsupported: return "unsupported";
@@ -475,8 +480,12 @@ absl::Status PlanRun::Execute(const std::vector<Drop>& drops) {
     case DedupeAnswer::kNoSpace:
       ended_early_ = true;
       parts_.report.stopped_because =
-          "the filesystem has no room for metadata (or a quota is reached): free some space, or "
-          "balance data chunks, then run again";
+          "the filesystem has no room for metadata: free some space, or balance data chunks, then "
+          "run again";
+      break;
+    case DedupeAnswer::kQuota:
+      ended_early_ = true;
+      parts_.report.stopped_because = kQuotaReached;
       break;
     case DedupeAnswer::kReadOnly:
       ended_early_ = true;
@@ -538,7 +547,13 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
       break;
     case DedupeAnswer::kNoFiles:
       retry();
-      TellOfOpenFiles();
+      TellOnce(told_of_open_files_, execution.failure,
+               "files of it could not be opened: raise the limit of the process (ulimit -n) or of "
+               "the system (sysctl fs.file-max), then run again");
+      break;
+    case DedupeAnswer::kQuota:
+      retry();
+      TellOnce(told_of_quota_, execution.failure, kQuotaReached);
       break;
     case DedupeAnswer::kOtherMount:
     case DedupeAnswer::kRefused:
@@ -552,13 +567,10 @@ absl::Status PlanRun::NoteFailure(const Drop& drop, const Execution& execution) 
   return absl::OkStatus();
 }
 
-void PlanRun::TellOfOpenFiles() {
-  if (std::exchange(told_of_open_files_, true)) return;
+void PlanRun::TellOnce(bool& told, DedupeAnswer answer, const char* what_to_do) {
+  if (std::exchange(told, true)) return;
   AddProblem(parts_.report,
-             {.reason = AnswerWord(DedupeAnswer::kNoFiles),
-              .path = parts_.report.mount,
-              .detail = "files of it could not be opened: raise the limit of the process "
-                        "(ulimit -n) or of the system (sysctl fs.file-max), then run again"});
+             {.reason = AnswerWord(answer), .path = parts_.report.mount, .detail = what_to_do});
 }
 
 absl::Status PlanRun::Verify() {

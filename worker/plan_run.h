@@ -132,8 +132,8 @@ class PlanRun {
   void NoteRetry(uint64_t address, uint64_t generation);
   absl::Status ReportNoted();
   void Skip(const std::string& reason) { ++parts_.report.counters.skipped[reason]; }
-  // That the limit of open files is reached: once, not for each of a million extents.
-  void TellOfOpenFiles();
+  // A problem of the whole volume: once, not for each of a million extents.
+  void TellOnce(bool& told, DedupeAnswer answer, const char* what_to_do);
 
   Parts parts_;
   const PlanOptions options_;
@@ -154,6 +154,7 @@ class PlanRun {
   absl::flat_hash_set<uint64_t> unpaid_extents_;
   bool last_word_ = false;
   bool told_of_open_files_ = false;
+  bool told_of_quota_ = false;
   InsideRuns runs_;
   // Groups that come in pages, by digest.
   std::map<uint64_t, GroupPages> pages_;

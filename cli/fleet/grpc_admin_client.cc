@@ -1,55 +1,20 @@
 #include "cli/fleet/grpc_admin_client.h"
 
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <chrono>
 
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "common/grpc_credentials.h"
+#include "cli/fleet/grpc_channel.h"
 #include "common/grpc_status.h"
 #include "common/status_macros.h"
 #include "onefold/v1/admin_service.grpc.pb.h"
 
 namespace onefold {
 namespace {
-
-// A page of 1000 hosts with their volumes, or of runs with their problems.
-constexpr int kResponseBytesMax = 64 * 1024 * 1024;
-
-// gRPC's own words for what went wrong on the way, in words of people who run it.
-absl::Status Clarified(const absl::Status& status, bool plain_text) {
-  absl::string_view message = status.message();
-  // A coordinator that is being stopped cancels what is under way; nobody here does.
-  if (absl::IsCancelled(status)) return absl::UnavailableError("it is being stopped");
-  if (!absl::IsUnavailable(status)) return status;
-  const size_t reason = message.rfind("last error: ");
-  if (reason != absl::string_view::npos) message = message.substr(reason);
-  absl::ConsumePrefix(&message, "last error: ");
-  absl::ConsumePrefix(&message, "UNKNOWN: ");
-  absl::ConsumePrefix(&message, "UNAVAILABLE: ");
-  if (absl::StrContains(message, "certificate") || absl::StrContains(message, "CERTIFICATE")) {
-    return absl::UnauthenticatedError(message);
-  }
-  const bool hung_up = absl::StrContains(message, "Socket closed") ||
-                       absl::StrContains(message, "recvmsg") ||
-                       absl::StrContains(message, "Broken pipe");
-  if (plain_text && hung_up) {
-    return absl::UnavailableError(
-        absl::StrCat(message, "; if it wants TLS, a certificate is needed (--identity FILE)"));
-  }
-  if (!plain_text && absl::StrContains(message, "WRONG_VERSION_NUMBER")) {
-    return absl::UnavailableError("it speaks no TLS (--insecure speaks plain text)");
-  }
-  return absl::UnavailableError(message);
-}
 
 class GrpcAdminClient final : public AdminClient {
  public:
@@ -124,7 +89,7 @@ class GrpcAdminClient final : public AdminClient {
     const auto reader = stub_->WatchRun(&context, request);
     v1::WatchRunResponse response;
     while (reader->Read(&response)) on_change(response.run());
-    return Clarified(FromGrpcStatus(reader->Finish()), plain_text_);
+    return ClarifyCallStatus(FromGrpcStatus(reader->Finish()), plain_text_);
   }
 
  private:
@@ -140,7 +105,7 @@ class GrpcAdminClient final : public AdminClient {
     SetDeadline(context, kAdminCallDeadline);
     Response response;
     const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
-    if (!status.ok()) return Clarified(FromGrpcStatus(status), plain_text_);
+    if (!status.ok()) return ClarifyCallStatus(FromGrpcStatus(status), plain_text_);
     return response;
   }
 
@@ -153,21 +118,10 @@ class GrpcAdminClient final : public AdminClient {
 
 absl::StatusOr<std::unique_ptr<AdminClient>> NewGrpcAdminClient(const Connection& connection,
                                                                 bool insecure) {
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
-  if (connection.identity.has_value()) {
-    const UserBundle& identity = *connection.identity;
-    credentials = PersonChannelCredentials(identity.key_pem, identity.certificate_pem,
-                                           identity.authority_pem);
-  } else {
-    ASSIGN_OR_RETURN(credentials, PlainChannelCredentials(connection.address.text, insecure));
-  }
-  grpc::ChannelArguments arguments = FleetChannelArguments();
-  arguments.SetMaxReceiveMessageSize(kResponseBytesMax);
-  // A coordinator is reached directly: proxies of the environment are for the web.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
+                   NewCoordinatorChannel(connection, insecure));
   return std::unique_ptr<AdminClient>(std::make_unique<GrpcAdminClient>(
-      connection.address.text, !connection.identity.has_value(),
-      grpc::CreateCustomChannel(connection.address.target, credentials, arguments)));
+      connection.address.text, !connection.identity.has_value(), std::move(channel)));
 }
 
 }  // namespace onefold

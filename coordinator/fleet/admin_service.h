@@ -76,9 +76,10 @@ class AdminService final : public v1::AdminService::Service {
   grpc::Status WatchRun(grpc::ServerContext* context, const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::WatchRunResponse>* writer) override;
 
- private:
   // Hosts that report, and those that have joined but never did, by name.
   std::vector<v1::Host> AllHosts() const;
+
+ private:
   // The same by id or name, for hosts that never reported. NOT_FOUND, INVALID_ARGUMENT.
   absl::StatusOr<v1::Host> FindHost(const std::string& host) const;
   void FillInCertificate(v1::Host& host) const;

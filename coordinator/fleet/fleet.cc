@@ -196,13 +196,27 @@ void Fleet::CountResult(const FleetRun& before, const FleetRun& after, const Cha
   storage::v1::FleetTotals totals = changes.totals  ? *changes.totals
                                     : staged.totals ? *staged.totals
                                                     : books_.totals;
+  storage::v1::FleetTotals of_volume;
+  if (const auto changed = changes.volume_totals.find(after.volume);
+      changed != changes.volume_totals.end()) {
+    of_volume = changed->second;
+  } else if (const auto other = staged.volume_totals.find(after.volume);
+             other != staged.volume_totals.end()) {
+    of_volume = other->second;
+  } else if (const auto known = books_.volume_totals.find(after.volume);
+             known != books_.volume_totals.end()) {
+    of_volume = known->second;
+  }
   if (after.record.has_result()) {
     if (before.record.has_result()) return;
     fleet::AddToTotals(after.record, totals);
+    fleet::AddToTotals(after.record, of_volume);
   } else if (after.record.start_unix_seconds() != 0 && !after.record.dry_run()) {
     totals.set_incomplete(true);
+    of_volume.set_incomplete(true);
   }
   changes.totals = std::move(totals);
+  changes.volume_totals[after.volume] = std::move(of_volume);
 }
 
 std::vector<v1::RunOrder> Fleet::OrdersFor(const std::string& host_id, const v1::HostReport& report,
@@ -254,7 +268,8 @@ absl::Status Fleet::Tick() {
   last_tick_ = now.wall;
   RETURN_IF_ERROR(ReleaseSilent(now));
   RETURN_IF_ERROR(MakeDueRuns(now));
-  return GiveSlots(now);
+  RETURN_IF_ERROR(GiveSlots(now));
+  return KeepHistory(now);
 }
 
 absl::Status Fleet::ReleaseSilent(Instant now) {

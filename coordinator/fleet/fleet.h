@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -108,6 +109,37 @@ class Fleet {
   std::vector<NumberedRun> ListRuns(int64_t before, size_t count, bool active_only) const;
   storage::v1::FleetTotals Totals() const;
 
+  // ---- looking at all of it ----
+
+  // The books at one moment, and views of what is in them.
+  class Glance {
+   public:
+    Glance(const Fleet& fleet, fleet::Instant now) : fleet_(fleet), now_(now) {}
+    const fleet::Books& books() const;
+    absl::Time now() const { return now_.wall; }
+    v1::Host View(const fleet::Host& host) const;
+    v1::Run View(const fleet::FleetRun& run) const;
+    bool IsSilent(const fleet::Host& host) const;
+    // See Options.
+    std::optional<int64_t> WaitingBytes(const VolumeUuid& volume) const;
+    uint64_t jitter_seed() const { return fleet_.options_.jitter_seed; }
+
+   private:
+    const Fleet& fleet_;
+    const fleet::Instant now_;
+  };
+  // `look` must be quick, must not call the fleet, and keeps nothing of the glance.
+  void Look(absl::FunctionRef<void(const Glance&)> look) const;
+
+  // What was kept of a volume (or of all together: uuid 0) from hour `first` to `last` since 1970,
+  // by hour. Only hours at which something had changed have a row.
+  struct HistoryRow {
+    int64_t hour = 0;
+    storage::v1::HistoryRecord record;
+  };
+  absl::StatusOr<std::vector<HistoryRow>> History(const VolumeUuid& volume, int64_t first,
+                                                  int64_t last) const;
+
  private:
   using Books = fleet::Books;
   using Changes = fleet::Changes;
@@ -166,6 +198,8 @@ class Fleet {
   absl::Status ReleaseSilent(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeDueRuns(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status GiveSlots(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Once an hour: what has changed since. Days that are over a week old keep one row.
+  absl::Status KeepHistory(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // A run that waits, not yet among the changes' runs. Numbers follow each other within `changes`.
   FleetRun& AddRun(const OwnedVolume& volume, std::shared_ptr<const fleet::Policy> rules,
@@ -202,6 +236,9 @@ class Fleet {
   // When schedules must be looked at again; past: hosts or policies changed.
   absl::Time next_due_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time last_tick_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int64_t history_hour_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one that was looked at
+  // The last row of each volume, serialised.
+  std::map<VolumeUuid, std::string> history_rows_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace onefold

@@ -119,7 +119,30 @@ class Loader {
         }));
     ASSIGN_OR_RETURN(const std::optional<std::string> totals, state_.Get(index::kFleetTotalsKey));
     if (totals && !books_.totals.ParseFromString(*totals)) return Damaged("the sums");
+    RETURN_IF_ERROR(ReadRows<storage::v1::FleetTotals>(
+        state_, index::kFleetVolumeTotalsPrefix, "a volume's sums",
+        [&](absl::string_view key, auto record) {
+          const std::optional<VolumeUuid> uuid =
+              VolumeUuidFromBytes(key.substr(index::kFleetVolumeTotalsPrefix.size()));
+          if (!uuid) return Damaged("a volume's sums");
+          books_.volume_totals[*uuid] = std::move(record);
+          return absl::OkStatus();
+        }));
+    if (books_.volume_totals.empty()) SumUpVolumes();
     return absl::OkStatus();
+  }
+
+  // Books that are older than the sums of volumes: what is still known of their runs.
+  void SumUpVolumes() {
+    int64_t summed = 0;
+    for (const auto& [number, run] : books_.runs.runs()) {
+      if (!run.ended() || !run.record.has_result()) continue;
+      const int64_t before = books_.volume_totals[run.volume].run_count();
+      AddToTotals(run.record, books_.volume_totals[run.volume]);
+      summed += books_.volume_totals[run.volume].run_count() - before;
+    }
+    if (summed == books_.totals.run_count() && !books_.totals.incomplete()) return;
+    for (auto& [uuid, totals] : books_.volume_totals) totals.set_incomplete(true);
   }
 
   void TakeRules(FleetRun& run) {
@@ -195,6 +218,9 @@ RowBatch ToRows(const Changes& changes) {
   }
   for (const int64_t number : changes.erased_runs) rows.Delete(index::FleetRunKey(number));
   if (changes.totals) rows.Put(index::kFleetTotalsKey, changes.totals->SerializeAsString());
+  for (const auto& [uuid, totals] : changes.volume_totals) {
+    rows.Put(index::FleetVolumeTotalsKey(uuid), totals.SerializeAsString());
+  }
   return rows;
 }
 
@@ -217,6 +243,7 @@ void Apply(Changes changes, Books& books) {
   for (auto& [number, run] : changes.runs) books.runs.Put(std::move(run));
   for (const int64_t number : changes.erased_runs) books.runs.Erase(number);
   if (changes.totals) books.totals = *changes.totals;
+  for (auto& [uuid, totals] : changes.volume_totals) books.volume_totals[uuid] = std::move(totals);
   for (const auto& [number, status] : changes.live) books.runs.SetLive(number, status);
 }
 
@@ -235,6 +262,7 @@ void Merge(Changes more, Changes& into) {
   into.runs.merge(more.runs);
   into.erased_runs.merge(more.erased_runs);
   if (more.totals) into.totals = std::move(more.totals);
+  for (auto& [uuid, totals] : more.volume_totals) into.volume_totals[uuid] = std::move(totals);
   into.live.merge(more.live);
 }
 

@@ -37,6 +37,7 @@ struct Books {
   DueMap answered;
   RunBook runs;
   storage::v1::FleetTotals totals;
+  std::map<VolumeUuid, storage::v1::FleetTotals> volume_totals;
 };
 
 struct Changes {
@@ -46,6 +47,7 @@ struct Changes {
   std::map<int64_t, FleetRun> runs;
   std::set<int64_t> erased_runs;
   std::optional<storage::v1::FleetTotals> totals;
+  std::map<VolumeUuid, storage::v1::FleetTotals> volume_totals;
   std::map<int64_t, v1::RunStatus> live;  // what workers say of runs that go on; not kept
 
   // The run as it will be: the changed one, or a copy to change.

@@ -29,6 +29,9 @@ inline constexpr size_t kRunIdBytesMax = 64;
 inline constexpr size_t kPoliciesMax = 1000;
 // Runs that ended; the oldest are forgotten. 1 KiB each.
 inline constexpr size_t kEndedRunsMax = 5'000;
+// Figures over time: each hour for a week, then one a day for a good year. 40 bytes each.
+inline constexpr int64_t kHistoryHoursAll = 7 * 24;
+inline constexpr int64_t kHistoryHoursMax = 400 * 24;
 // Problems that are kept of a run.
 inline constexpr int kProblemsMax = 100;
 inline constexpr size_t kProblemBytesMax = 64 * 1024;

@@ -16,6 +16,7 @@
 #include "onefold/v1/coordinator_service.pb.h"
 #include "onefold/v1/enrollment_service.pb.h"
 #include "onefold/v1/maintenance_service.pb.h"
+#include "onefold/v1/query_service.pb.h"
 
 namespace onefold {
 namespace {
@@ -36,6 +37,7 @@ std::set<std::string> MethodsOfProtos() {
   v1::SyncRequest::descriptor();
   v1::JoinRequest::descriptor();
   v1::HoldCheckpointRequest::descriptor();
+  v1::GetSummaryRequest::descriptor();
   std::set<std::string> methods;
   for (const auto& entry : std::filesystem::directory_iterator(ONEFOLD_PROTO_DIR "/onefold/v1")) {
     const std::string name = entry.path().filename().string();

@@ -25,6 +25,7 @@ from onefold.v1 import admin_service_pb2 as admin  # noqa: E402
 from onefold.v1 import coordinator_service_pb2 as service  # noqa: E402
 from onefold.v1 import extents_pb2 as extents  # noqa: E402
 from onefold.v1 import fleet_pb2  # noqa: E402
+from onefold.v1 import query_service_pb2 as query  # noqa: E402
 from onefold.v1 import volume_pb2 as volume  # noqa: E402
 
 BLOCK = 4096
