@@ -17,8 +17,10 @@
 #include "cli/command_line.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/doctor_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
+#include "cli/manual_command.h"
 #include "cli/open_files.h"
 #include "cli/run_summary.h"
 #include "cli/standalone_command.h"
@@ -35,11 +37,14 @@ constexpr Command kVersionCommand = {
     .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
-    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
+    &kDedupeCommand,     &kDoctorCommand,     &kCoordinatorCommand, &kWorkerCommand,
+    &kStandaloneCommand, &kFleetCommand,      &kPolicyCommand,      &kRunCommand,
+    &kHealthCommand,     &kCompletionCommand, &kManCommand,         &kVersionCommand,
 };
 
-constexpr CommandGroup kProgram = {
+}  // namespace
+
+const CommandGroup kProgram = {
     .name = "onefold",
     .introduction =
         R"(onefold frees space on btrfs: it finds data that lies on disk more than once and lets the
@@ -50,6 +55,8 @@ kernel fold it into one copy. Files, their times and their snapshots stay as the
     .closing =
         R"(Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
 )"};
+
+namespace {
 
 int Main(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "--version") return RunVersion({});
