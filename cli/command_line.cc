@@ -26,9 +26,10 @@ constexpr double kGainMax = 1e6;
 constexpr char kDedupeHelp[] =
     R"(Usage:  onefold dedupe [OPTIONS] [PATH…]
 
-Finds data that lies on disk more than once below the paths and folds it into one copy. Needs root, or
-CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH. Without PATH, the paths and options of the last run are used
-again; options that are given override them.
+Finds data that lies on disk more than once below the paths and folds it into one copy. As root, or with
+CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH, it asks btrfs for that; otherwise, and on XFS, it walks the
+directories and reads what is new. Without PATH, the paths and options of the last run are used again;
+options that are given override them.
 
 What to look at:
   --exclude PATTERN        leave alone what the pattern matches (see below); may be repeated

@@ -29,6 +29,10 @@ constexpr absl::Duration kTickInterval = absl::Seconds(1);
 constexpr absl::Duration kShutdownGrace = absl::Seconds(4);
 constexpr absl::Duration kShutdownLimit = absl::Seconds(8);
 
+// A host that works calls every two seconds; who is silent keeps others waiting.
+constexpr absl::Duration kLeaseMin = absl::Seconds(10);
+constexpr absl::Duration kLeaseMax = absl::Hours(1);
+
 absl::Status CheckCoordinator(const Config& config) {
   const auto shard_count = static_cast<int64_t>(config.List("shards").size());
   const int64_t shard_index = config.Integer("shard_index");
@@ -37,6 +41,11 @@ absl::Status CheckCoordinator(const Config& config) {
         config.Origin("shard_index"), ": shard_index: ", shard_index,
         shard_count == 0 ? " without shards" : absl::StrCat(": there are only ", shard_count),
         " (counted from 0)"));
+  }
+  const absl::Duration lease = config.Span("lease");
+  if (lease < kLeaseMin || lease > kLeaseMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(config.Origin("lease"), ": lease: must be 10s to 1h"));
   }
   if (config.List("listen").empty()) {
     return absl::InvalidArgumentError(
@@ -90,6 +99,7 @@ FleetServer::Options ServerOptions(const Config& config) {
           .reflection = config.Bool("reflection"),
           .memory_bytes = config.Integer("memory_mib") << 20,
           .free_bytes_min = config.Integer("free_space_mib") << 20,
+          .lease_ttl = config.Span("lease"),
           .rules = {.shards = ShardMap(config.List("shards"),
                                        static_cast<size_t>(config.Integer("shard_index"))),
                     .extents_max = config.Integer("volume_quota_extents")},

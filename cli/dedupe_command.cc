@@ -148,9 +148,10 @@ class DedupeCommand {
       return absl::InvalidArgumentError("--min-size is more than --max-size: no file is both");
     }
     ASSIGN_OR_RETURN(excludes_, ExcludeList::Parse(job_.exclude_patterns));
-    SystemPathSource source;
+    SystemPathSource source(/*with_xfs=*/true);
     TakeTargets(ResolveTargets(job_.paths, mounts, source, excludes_));
     if (targets_.empty()) return absl::OkStatus();
+    SayWhatIsWalked();
     if (arguments_.exclude_patterns) WarnOfMisplacedExcludes(source);
 
     RETURN_IF_ERROR(OpenCoordinator());
@@ -162,11 +163,27 @@ class DedupeCommand {
   absl::Status CheckSystem() {
     Privileges privileges;
     RETURN_IF_ERROR(ReadPrivileges(privileges));
-    RETURN_IF_ERROR(CheckPrivileges(privileges));
+    locked_out_ = CheckPrivileges(privileges);
     RETURN_IF_ERROR(CheckOpenFiles());
-    Warn(PrivilegeWarning(privileges));
+    if (locked_out_.ok()) Warn(PrivilegeWarning(privileges));
     Warn(KernelWarning(RunningKernel()));
     return absl::OkStatus();
+  }
+
+  // Which targets are walked, and what is lost by that.
+  void SayWhatIsWalked() {
+    for (VolumeTarget& target : targets_) {
+      const std::string why = !locked_out_.ok()
+                                  ? std::string(locked_out_.message())
+                                  : absl::StrCat(Escape(target.mount_path), " is XFS");
+      target.walk |= !locked_out_.ok();
+      if (!target.walk) continue;
+      Note(absl::StrCat(
+          why,
+          ". So directories are walked, and data is read once to find what is equal. What is "
+          "freed is not known then, nor what snapshots and files elsewhere hold"));
+      if (!locked_out_.ok()) return;  // the same for all
+    }
   }
 
   absl::Status ChooseStateDirectory() {
@@ -288,6 +305,7 @@ class DedupeCommand {
         .thread_count = job_.thread_count,
         .example_count =
             arguments_.dry_run || arguments_.verbosity == Verbosity::kVerbose ? kExamplesMax : 0,
+        .walk_directory = absl::StrCat(state_directory_, "/walk"),
     };
     progress_.volume_count = static_cast<int>(targets_.size());
     for (size_t i = 0; i < targets_.size() && !stop_.requested(); ++i) {
@@ -299,7 +317,7 @@ class DedupeCommand {
       // Our own state directory is nobody's pattern.
       for (const std::string& own : OwnExcludes()) report.excluded_bytes.erase(own);
       // A run that looked at everything knows of a pattern that it held nothing back.
-      if (!report.incremental && status.ok()) {
+      if (!report.incremental && !report.walked && status.ok()) {
         for (size_t k = 0; k < job_.exclude_patterns.size(); ++k) {
           report.excluded_bytes.try_emplace(excludes_.text(k), 0);
         }
@@ -430,6 +448,13 @@ class DedupeCommand {
     return exit_code;
   }
 
+  // Like a warning, but nothing is wrong.
+  void Note(const std::string& note) {
+    summary_.warnings.push_back(note);
+    if (arguments_.verbosity == Verbosity::kQuiet) return;
+    printer_.Say(absl::StrCat("onefold: ", EscapeText(note), "\n"));
+  }
+
   void Warn(const std::string& warning) {
     if (warning.empty()) return;
     summary_.warnings.push_back(warning);
@@ -444,6 +469,7 @@ class DedupeCommand {
   ProgressPrinter printer_;
   RunSummary summary_;
   std::string state_directory_;
+  absl::Status locked_out_;  // what keeps us from the filesystem's trees
   DedupeJob job_;
   ExcludeList excludes_;
   std::unique_ptr<LocalCoordinator> coordinator_;

@@ -262,7 +262,8 @@ absl::StatusOr<std::unique_ptr<FleetServer>> FleetServer::Start(const Options& o
   RETURN_IF_ERROR(CheckOpenFiles());
   Coordinator::Options coordinator_options{.state_directory = options.state_directory,
                                            .rules = options.rules,
-                                           .free_bytes_min = options.free_bytes_min};
+                                           .free_bytes_min = options.free_bytes_min,
+                                           .lease_ttl = options.lease_ttl};
   if (options.memory_bytes > 0) coordinator_options.memory_bytes = options.memory_bytes;
   ASSIGN_OR_RETURN(std::unique_ptr<Coordinator> coordinator,
                    Coordinator::Open(coordinator_options, clock));

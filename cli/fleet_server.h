@@ -43,6 +43,7 @@ class FleetServer {
     // See Coordinator::Options.
     int64_t memory_bytes = 0;
     int64_t free_bytes_min = 0;
+    absl::Duration lease_ttl = absl::Minutes(5);
     VolumeRules rules = {};
     int64_t runs_at_once = 0;  // 0: no limit
   };

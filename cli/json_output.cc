@@ -51,6 +51,7 @@ void AddCounters(Json& object, const RunCounters& counters) {
   object["bytes_shared"] = OrNull(counters.bytes_shared);
   object["bytes_freed"] = OrNull(counters.bytes_freed);
   object["bytes_freeable"] = OrNull(counters.bytes_freeable);
+  object["bytes_shareable"] = OrNull(counters.bytes_shareable);
   object["bytes_written"] = OrNull(counters.bytes_written);
   object["bytes_relocatable"] = OrNull(counters.bytes_relocatable);
   object["bytes_pinned"] = OrNull(counters.bytes_pinned);
@@ -84,6 +85,7 @@ Json Volume(const VolumeReport& volume) {
   json["uuid"] = volume.uuid;
   AddRawText(json, "mount", volume.mount);
   json["incremental"] = volume.incremental;
+  json["walked"] = volume.walked;
   json["phases"] = Phases(volume.scan_seconds, volume.plan_seconds, volume.execute_seconds);
   AddCounters(json, volume.counters);
   json["excluded"] = Json::array();
@@ -101,7 +103,8 @@ Json Volume(const VolumeReport& volume) {
     entry["bytes"] = example.bytes;
     json["examples"].push_back(std::move(entry));
   }
-  json["size_excluded_bytes"] = volume.size_excluded_bytes;
+  // What is left out of a walk is not known.
+  json["size_excluded_bytes"] = volume.walked ? Json() : Json(volume.size_excluded_bytes);
   json["undecided_bytes"] = OrNull(volume.undecided_bytes);
   json["stopped_because"] = Json();
   if (!volume.stopped_because.empty()) AddRawText(json, "stopped_because", volume.stopped_because);

@@ -1,40 +1,20 @@
-// The `onefold` program: lists its commands, and makes the process fit for them.
+// The `onefold` program: lists its commands.
 
-#include <absl/synchronization/mutex.h>
-#include <fcntl.h>
-#include <grpc/support/log.h>
-#include <malloc.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <exception>
 #include <iterator>
-#include <string>
 
 #include "cli/command.h"
-#include "cli/command_line.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
 #include "cli/doctor_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
 #include "cli/manual_command.h"
-#include "cli/open_files.h"
-#include "cli/run_summary.h"
+#include "cli/process.h"
 #include "cli/standalone_command.h"
 #include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
-
-std::string VersionHelp() { return "Usage:  onefold version\n\nPrints the program's version.\n"; }
-
-int RunVersion(const Arguments&) { return PrintText(ProgramVersion()); }
-
-constexpr Command kVersionCommand = {
-    .name = "version", .summary = "the version", .help = VersionHelp, .run = RunVersion};
 
 constexpr const Command* kCommands[] = {
     &kDedupeCommand,     &kDoctorCommand,     &kCoordinatorCommand, &kWorkerCommand,
@@ -56,48 +36,9 @@ kernel fold it into one copy. Files, their times and their snapshots stay as the
         R"(Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
 )"};
 
-namespace {
-
-int Main(const Arguments& arguments) {
-  if (!arguments.empty() && arguments[0] == "--version") return RunVersion({});
-  return RunCommandOf(kProgram, arguments);
-}
-
-// A closed descriptor would be given to the next file that is opened, and what is printed would end
-// up in it. Read-only, so that writing still fails and is noticed.
-void HoldStandardDescriptors() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDONLY);
-  }
-}
-
-// gRPC would print lines of its own between ours, in no format of a log, and whoever can reach the
-// port could make it do so for ever. GRPC_VERBOSITY, which gRPC obeys, brings them back.
-void SilenceGrpc() {
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
-}
-
-// Libraries throw where memory or threads run out; nobody wants a core dump for that.
-[[noreturn]] void EndWithoutResources() {
-  constexpr char kMessage[] =
-      "onefold: out of memory or threads (see ulimit -a, and limits of the container)\n";
-  (void)!write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
-  _exit(kExitRefused);
-}
-
-}  // namespace
 }  // namespace onefold
 
 int main(int argc, char** argv) {
-  onefold::HoldStandardDescriptors();
-  onefold::RaiseOpenFiles();
-  // A write beyond `ulimit -f` fails and is reported, instead of ending the process without a word.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::set_terminate(onefold::EndWithoutResources);
-  onefold::SilenceGrpc();
-  // Debian's Abseil aborts on lock orders that gRPC uses; before the first lock is taken.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Each arena of glibc keeps memory of its own; with a few threads that do little, two are plenty.
-  mallopt(M_ARENA_MAX, 2);
-  return onefold::Main(onefold::Arguments(argv + 1, argv + argc));
+  onefold::PrepareProcess();
+  return onefold::RunProgram(onefold::kProgram, argc, argv);
 }

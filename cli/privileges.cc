@@ -78,16 +78,15 @@ absl::Status CheckPrivileges(const Privileges& privileges) {
   }
   if (!missing.empty()) {
     return absl::PermissionDeniedError(
-        absl::StrCat("not allowed: this process lacks ", absl::StrJoin(missing, " and "),
+        absl::StrCat("this process lacks ", absl::StrJoin(missing, " and "),
                      ". Run it as root (sudo onefold …); in a container start that with: podman or "
                      "docker run ",
                      absl::StrJoin(options, " "), " …"));
   }
   if (privileges.in_user_namespace) {
     return absl::PermissionDeniedError(
-        "not allowed: this is a user namespace (a rootless container), where the kernel keeps the "
-        "filesystem's trees closed even to root. Run it on the host, or in a container that root "
-        "started");
+        "this is a user namespace (a rootless container), where the kernel keeps the filesystem's "
+        "trees closed even to root. Run it on the host, or in a container that root started");
   }
   return absl::OkStatus();
 }

@@ -92,6 +92,9 @@ std::string Headline(const RunSummary& summary) {
     const std::string amount =
         totals.bytes_freeable.has_value()
             ? absl::StrCat("a run would free about ", BytesText(*totals.bytes_freeable))
+        : totals.bytes_shareable.has_value()
+            ? absl::StrCat("a run would share about ", BytesText(*totals.bytes_shareable),
+                           " of files; what that frees is not known")
             : "what a run would free is not known";
     const char* until = report.outcome == RunOutcome::kInterrupted ? " (interrupted)"
                         : report.outcome == RunOutcome::kTimeLimit ? " (time limit reached)"
@@ -99,7 +102,10 @@ std::string Headline(const RunSummary& summary) {
     return absl::StrCat("Dry run", until, ": ", amount, ". Nothing was changed. ", elapsed, ".");
   }
   std::string freed;
-  if (!totals.bytes_freed.has_value()) {
+  if (!totals.bytes_freed.has_value() && totals.bytes_shared.has_value()) {
+    freed = absl::StrCat("Shared ", BytesText(*totals.bytes_shared),
+                         " of files (what that freed is not known)");
+  } else if (!totals.bytes_freed.has_value()) {
     freed = "How much was freed is not known";
   } else if (*totals.bytes_freed == 0) {
     freed = "Nothing was freed";
@@ -154,7 +160,10 @@ void AddVolume(std::string& out, const VolumeReport& volume, bool dry_run, Verbo
   const bool verbose = verbosity == Verbosity::kVerbose;
   absl::StrAppend(&out, Escape(volume.mount), "\n");
   if (verbose) AddRow(out, "filesystem", volume.uuid);
-  if (dry_run) {
+  if (dry_run && volume.walked) {
+    AddRow(out, "would share",
+           absl::StrCat("about ", BytesOrUnknown(counters.bytes_shareable), " of files"));
+  } else if (dry_run) {
     AddRow(out, "would free", absl::StrCat("about ", BytesOrUnknown(counters.bytes_freeable)));
   } else {
     AddRow(out, "freed", absl::StrCat(BytesOrUnknown(counters.bytes_freed), " on disk"));
@@ -224,6 +233,9 @@ std::string QuietLine(const RunSummary& summary) {
     absl::StrAppend(&line, "would free about ", BytesOrUnknown(totals.bytes_freeable));
   } else {
     absl::StrAppend(&line, "freed ", BytesOrUnknown(totals.bytes_freed));
+    if (!totals.bytes_freed.has_value() && totals.bytes_shared.has_value()) {
+      absl::StrAppend(&line, ", shared ", BytesText(*totals.bytes_shared), " of files");
+    }
   }
   if (totals.bytes_pinned.value_or(0) > 0) {
     absl::StrAppend(&line, ", pinned ", BytesText(*totals.bytes_pinned));

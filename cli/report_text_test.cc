@@ -52,6 +52,20 @@ TEST(SummaryTextTest, TellsWhatPeopleWantToKnow) {
       "  read        180.0 MiB of file data\n");
 }
 
+// Of a walk, what was shared is known and what that freed is not.
+TEST(SummaryTextTest, AWalkSaysWhatItShared) {
+  RunSummary summary = Summary();
+  summary.report.volumes[0].walked = true;
+  summary.report.volumes[0].counters.bytes_freed.reset();
+  EXPECT_THAT(SummaryText(summary, Verbosity::kNormal),
+              HasSubstr("Shared 1.17 GiB of files (what that freed is not known) in 12 s."));
+  summary.report.dry_run = true;
+  summary.report.volumes[0].counters.bytes_shareable = 921 * kMiB;
+  EXPECT_THAT(SummaryText(summary, Verbosity::kNormal),
+              AllOf(HasSubstr("a run would share about 921.0 MiB of files"),
+                    HasSubstr("would share about 921.0 MiB"), Not(HasSubstr("  would free"))));
+}
+
 TEST(SummaryTextTest, UnknownIsNotZero) {
   RunSummary summary = Summary();
   summary.report.volumes[0].counters.bytes_freed.reset();

@@ -14,6 +14,7 @@ constexpr Figure kFigures[] = {
     &RunCounters::bytes_freed,     &RunCounters::bytes_written,
     &RunCounters::bytes_pinned,    &RunCounters::metadata_bytes_grown,
     &RunCounters::bytes_freeable,  &RunCounters::bytes_relocatable,
+    &RunCounters::bytes_shareable,
 };
 
 }  // namespace
@@ -35,7 +36,8 @@ RunCounters Totals(const RunReport& report) {
     // Of no volume, what was done is nothing, and what there is is not known.
     const bool of_work =
         figure != &RunCounters::extents_total && figure != &RunCounters::bytes_freeable &&
-        figure != &RunCounters::bytes_relocatable && figure != &RunCounters::bytes_pinned;
+        figure != &RunCounters::bytes_shareable && figure != &RunCounters::bytes_relocatable &&
+        figure != &RunCounters::bytes_pinned;
     totals.*figure = of_work || !report.volumes.empty() ? std::optional<int64_t>(0) : std::nullopt;
     for (const VolumeReport& volume : report.volumes) {
       const std::optional<int64_t> part = volume.counters.*figure;

@@ -136,6 +136,12 @@ std::vector<Setting> CoordinatorSettings() {
        .help = "take nothing into the index while less is free on its disk",
        .parameter = "N",
        .maximum = 1 << 30},
+      {.key = "lease",
+       .type = SettingType::kDuration,
+       .default_value = "5m",
+       .help = "how long a host works on without hearing from here, and how long its volumes wait "
+               "for it then; 10s to 1h",
+       .parameter = "TIME"},
       {.key = "runs_at_once",
        .type = SettingType::kInteger,
        .default_value = "16",

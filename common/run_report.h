@@ -55,6 +55,8 @@ struct RunCounters {
   std::map<std::string, int64_t> skipped;       // reason → extents
   // Dry runs: on-disk bytes a real run would free at most.
   std::optional<int64_t> bytes_freeable;
+  // Dry runs: bytes of files that a real run would share at most.
+  std::optional<int64_t> bytes_shareable;
 };
 
 // One filesystem.
@@ -62,6 +64,8 @@ struct VolumeReport {
   std::string uuid;   // text form
   std::string mount;  // a path it was reached through, raw bytes
   bool incremental = false;
+  // Its directories were walked, because its trees are closed to us: what is freed is not known.
+  bool walked = false;
   RunCounters counters;
   // At most kProblemsListedMax; problems_total counts all.
   std::vector<Problem> problems;

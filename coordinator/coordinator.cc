@@ -196,7 +196,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Open(const Options& op
   std::vector<std::string> warnings = index::AccessWarnings(options.state_directory);
   ASSIGN_OR_RETURN(OpenIndex opened, OpenOrRebuildIndex(index_directory, IndexBudget(options),
                                                         index_checked, clock, warnings));
-  ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases, LeaseOffice::Open(*state, clock, {}));
+  ASSIGN_OR_RETURN(std::unique_ptr<LeaseOffice> leases,
+                   LeaseOffice::Open(*state, clock, {.ttl = options.lease_ttl}));
   return std::make_unique<CoordinatorImpl>(std::move(lock), std::move(state), std::move(opened),
                                            std::move(leases), std::move(warnings), options, clock);
 }

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/clock.h"
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/ordered_store.h"
@@ -43,6 +44,8 @@ class Coordinator {
     // The index takes nothing in while less is free on its disk, state while an eighth of it is; 0:
     // until it is full.
     int64_t free_bytes_min = 0;
+    // How long a worker may go on without a word, see LeaseBoard.
+    absl::Duration lease_ttl = absl::Minutes(5);
   };
 
   // Opens or creates the state directory. `clock` must outlive the coordinator.

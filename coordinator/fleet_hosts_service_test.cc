@@ -61,7 +61,7 @@ class FleetHostsTest : public ::testing::Test {
 
   Host Join() {
     const identity::PrivateKey key = *identity::PrivateKey::Generate();
-    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", clock_.Now());
+    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", 1, clock_.Now());
     const std::string secret =
         identity::SecretToText(identity::ParseJoinToken(token->text)->secret);
     const auto joined = identity_->Join(secret, *identity::MakeCertificateRequest(key), "nas",

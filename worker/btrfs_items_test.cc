@@ -13,7 +13,7 @@
 #include "common/testing/test_seed.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "worker/testing/btrfs_encoding.h"
+#include "worker/btrfs_encoding.h"
 
 namespace onefold {
 namespace {

@@ -6,9 +6,7 @@
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,11 +22,10 @@
 #include "common/status_macros.h"
 #include "worker/btrfs_errno.h"
 #include "worker/btrfs_items.h"
+#include "worker/fd_file.h"
 
 namespace onefold {
 namespace {
-
-constexpr int64_t kPageBytes = 4096;
 
 // The handle that open_by_handle_at takes on btrfs (FILEID_BTRFS_WITHOUT_PARENT):
 // fs/btrfs/export.h.
@@ -39,86 +36,6 @@ struct BtrfsHandle {
 };
 constexpr int kBtrfsHandleType = 0x4d;
 constexpr int kBtrfsHandleBytes = 20;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// What FIDEDUPERANGE takes of both kinds of files below.
-class HasFd {
- public:
-  virtual ~HasFd() = default;
-  virtual int fd() const = 0;
-};
-int FdOf(OpenFile& file) { return dynamic_cast<HasFd&>(file).fd(); }
-
-class BtrfsFile final : public OpenFile, public HasFd {
- public:
-  // `may_read`: reading does not change the access time.
-  BtrfsFile(Fd fd, bool may_read) : fd_(std::move(fd)), may_read_(may_read) {}
-
-  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<char> buffer) override {
-    if (!may_read_) return 0;
-    ssize_t got;
-    do {
-      got = pread(fd_.get(), buffer.data(), buffer.size(), offset);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) return StatusFromErrno(errno, "reading");
-    return got;
-  }
-
-  std::vector<bool> ResidentPages(int64_t offset, int64_t length) override {
-    const int64_t begin = offset / kPageBytes * kPageBytes;
-    const int64_t bytes = offset + length - begin;
-    const int64_t count = (bytes + kPageBytes - 1) / kPageBytes;
-    // One cheap call tells the two usual cases, none and all.
-    if (const int64_t cached = CachedPages(begin, bytes); cached == 0 || cached == count) {
-      return std::vector<bool>(count, cached > 0);
-    }
-    void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_.get(), begin);
-    if (map == MAP_FAILED) return {};
-    const absl::Cleanup unmap = [&] { munmap(map, bytes); };
-    std::vector<unsigned char> pages(count);
-    if (mincore(map, bytes, pages.data()) != 0) return {};
-    std::vector<bool> resident(pages.size());
-    std::transform(pages.begin(), pages.end(), resident.begin(),
-                   [](unsigned char page) { return (page & 1) != 0; });
-    return resident;
-  }
-
-  void DropPages(int64_t offset, int64_t length) override {
-    posix_fadvise(fd_.get(), offset, length, POSIX_FADV_DONTNEED);
-  }
-
-  int fd() const override { return fd_.get(); }
-
- private:
-  // How many pages of the range are cached; -1 on kernels before 6.5.
-  int64_t CachedPages(int64_t offset, int64_t length) const {
-    constexpr long kCachestat = 451;  // not in Debian 12's headers; one number on all machines
-    struct {
-      uint64_t offset, length;
-    } range = {static_cast<uint64_t>(offset), static_cast<uint64_t>(length)};
-    struct {
-      uint64_t cached, dirty, writeback, evicted, recently_evicted;
-    } answer = {};
-    if (syscall(kCachestat, fd_.get(), &range, &answer, 0) != 0) return -1;
-    return static_cast<int64_t>(answer.cached);
-  }
-
-  const Fd fd_;
-  const bool may_read_;
-};
 
 // An O_TMPFILE.
 class BtrfsScratchFile final : public ScratchFile, public HasFd {
@@ -178,7 +95,7 @@ class BtrfsScratchFile final : public ScratchFile, public HasFd {
 
   Volume& volume_;
   const InodeId id_;
-  BtrfsFile file_;
+  FdFile file_;
 };
 
 class BtrfsVolume final : public Volume {
@@ -350,7 +267,7 @@ absl::StatusOr<std::unique_ptr<OpenFile>> BtrfsVolume::Open(const InodeId& file)
     return StatusFromErrno(
         errno, absl::StrCat("opening inode ", file.inode, " of subvolume ", file.subvolume));
   }
-  return std::make_unique<BtrfsFile>(Fd(fd), may_read);
+  return std::make_unique<FdFile>(Fd(fd), may_read);
 }
 
 absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const InodeId& directory) {
@@ -385,7 +302,7 @@ absl::StatusOr<std::unique_ptr<ScratchFile>> BtrfsVolume::NewScratchFile(const I
 
 absl::Status BtrfsVolume::Take() {
   ASSIGN_OR_RETURN(taken_, Open({.subvolume = kFsTree, .inode = kFirstFreeObject}));
-  if (flock(static_cast<BtrfsFile&>(*taken_).fd(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (flock(FdOf(*taken_), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return StatusFromErrno(errno, "locking the top-level directory");
   return absl::UnavailableError(
       "another run of onefold is working on this filesystem (its top-level directory is locked); "
@@ -394,22 +311,7 @@ absl::Status BtrfsVolume::Take() {
 
 int BtrfsVolume::Dedupe(OpenFile& source, int64_t offset, int64_t length,
                         absl::Span<DedupeDestination> destinations) {
-  CHECK(destinations.size() <= kDedupeDestinationsMax);
-  alignas(8) char storage[kPageBytes] = {};
-  auto* args = reinterpret_cast<file_dedupe_range*>(storage);
-  args->src_offset = offset;
-  args->src_length = length;
-  args->dest_count = destinations.size();
-  for (size_t i = 0; i < destinations.size(); ++i) {
-    args->info[i].dest_fd = FdOf(*destinations[i].file);
-    args->info[i].dest_offset = destinations[i].offset;
-  }
-  if (ioctl(FdOf(source), FIDEDUPERANGE, args) != 0) return errno;
-  for (size_t i = 0; i < destinations.size(); ++i) {
-    destinations[i].status = args->info[i].status;
-    destinations[i].bytes = args->info[i].bytes_deduped;
-  }
-  return 0;
+  return DedupeRange(source, offset, length, destinations);
 }
 
 absl::StatusOr<int64_t> BtrfsVolume::Commit() {

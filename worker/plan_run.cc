@@ -409,6 +409,7 @@ void PlanRun::CountDryRun(const std::vector<Drop>& drops) {
       continue;
     }
     totals_.bytes_freeable += drop.disk_bytes - drop.written_bytes;
+    totals_.bytes_shareable += drop.reference_bytes;
     ++totals_.drop_count;
     parts_.progress.moved_bytes += drop.disk_bytes;
   }

@@ -53,6 +53,7 @@ struct PlanTotals {
   int64_t bytes_written = 0;                    // anew, in use
   int64_t bytes_relocatable = 0;                // what writing would have freed, net
   int64_t bytes_freeable = 0;                   // dry runs
+  int64_t bytes_shareable = 0;                  // dry runs
   std::map<std::string, int64_t> newly_pinned;  // holder → on-disk bytes; dry runs
   int64_t retry_count = 0;                      // outcomes that were put off, but for failures
   int64_t drop_count = 0;  // extents that were (or, in a dry run, would be) dropped

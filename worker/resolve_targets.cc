@@ -116,9 +116,13 @@ class Resolver {
     switch (status.code()) {
       case absl::StatusCode::kUnimplemented: {
         const Mount* mount = mounts_.MountOf(path);
+        const bool says_more = status.message() != kNotBtrfs;
         AddProblem(kUnsupported, typed,
-                   absl::StrCat("it lies on ", mount == nullptr ? "something else" : mount->type,
-                                "; only btrfs can be deduped. Is its disk mounted?"));
+                   says_more ? std::string(status.message())
+                             : absl::StrCat("it lies on ",
+                                            mount == nullptr ? "something else" : mount->type,
+                                            "; only btrfs can be deduped, and XFS that was made "
+                                            "with reflink=1. Is its disk mounted?"));
         return;
       }
       case absl::StatusCode::kInvalidArgument:
@@ -260,7 +264,8 @@ class Resolver {
           std::find_if(result_.targets.begin(), result_.targets.end(),
                        [&](const VolumeTarget& known) { return known.uuid == root.facts.uuid; });
       if (target == result_.targets.end()) {
-        target = result_.targets.insert(target, {root.facts.uuid, MountPathOf(root), {}});
+        target = result_.targets.insert(
+            target, {root.facts.uuid, MountPathOf(root), {}, root.facts.is_xfs});
       }
       target->roots.push_back({root.path, root.facts.subvolume_id, root.facts.inode});
     }
@@ -297,7 +302,9 @@ absl::StatusOr<std::string> SystemPathSource::RealPath(const std::string& path) 
 }
 
 absl::StatusOr<BtrfsPath> SystemPathSource::Inspect(const std::string& path) {
-  return InspectBtrfsPath(path);
+  absl::StatusOr<BtrfsPath> facts = InspectBtrfsPath(path);
+  if (facts.ok() && facts->is_xfs && !with_xfs_) return absl::UnimplementedError(kNotBtrfs);
+  return facts;
 }
 
 ResolvedTargets ResolveTargets(const std::vector<std::string>& paths, const MountTable& mounts,

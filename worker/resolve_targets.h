@@ -36,8 +36,13 @@ class PathSource {
 // Asks the running system.
 class SystemPathSource final : public PathSource {
  public:
+  // `with_xfs`: paths on XFS are answered, too; they can only be walked.
+  explicit SystemPathSource(bool with_xfs = false) : with_xfs_(with_xfs) {}
   absl::StatusOr<std::string> RealPath(const std::string& path) override;
   absl::StatusOr<BtrfsPath> Inspect(const std::string& path) override;
+
+ private:
+  const bool with_xfs_;
 };
 
 struct TargetProblem {

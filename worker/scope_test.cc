@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/btrfs_encoding.h"
 #include "worker/parallel.h"
-#include "worker/testing/btrfs_encoding.h"
 #include "worker/testing/scoped_volume.h"
 
 namespace onefold {

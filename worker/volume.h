@@ -30,6 +30,9 @@ struct VolumeInfo {
   int32_t node_bytes = 16384;
   int32_t checksum_kind = kChecksumKindCrc32c;  // onefold.v1.ChecksumKind
   int32_t checksum_bytes = 4;                   // of one block
+  // Its trees are closed to us (walk_volume.h): what references outside of the roots hold, and so
+  // what is freed, is not known.
+  bool walked = false;
 };
 
 // A key of a btrfs tree; compared as a tuple.

@@ -14,6 +14,7 @@
 #include "worker/btrfs_volume.h"
 #include "worker/index_update.h"
 #include "worker/plan_run.h"
+#include "worker/walk_volume.h"
 
 namespace onefold {
 namespace {
@@ -109,6 +110,8 @@ class VolumeRunner {
   // A directory in scope where files can be made.
   std::optional<InodeId> FindScratchDirectory();
   void CountScan();
+  // Of a volume that was walked: who else refers to the data is not seen.
+  static void LeaveOutWhatIsNotKnown(RunCounters& counters);
   void CountSummary(const PlanSummary& summary, const std::map<std::string, int64_t>& newly_pinned);
 
   const VolumeTarget& target_;
@@ -158,8 +161,10 @@ absl::Status VolumeRunner::Run() {
   ASSIGN_OR_RETURN(const SpaceInfo before, volume_.Space());
   RETURN_IF_ERROR(Plan(before));
   ASSIGN_OR_RETURN(const SpaceInfo after, volume_.Space());
-  report_.counters.metadata_bytes_grown =
-      (after.metadata_used - before.metadata_used) * after.metadata_copies;
+  if (!volume_.info().walked) {
+    report_.counters.metadata_bytes_grown =
+        (after.metadata_used - before.metadata_used) * after.metadata_copies;
+  }
   return absl::OkStatus();
 }
 
@@ -181,6 +186,14 @@ void VolumeRunner::CountScan() {
   report_.counters.extents_scanned = index_.extents_scanned();
   report_.counters.bytes_scanned = index_.bytes_scanned();
   report_.counters.extents_total = index_.totals().extent_count;
+}
+
+void VolumeRunner::LeaveOutWhatIsNotKnown(RunCounters& counters) {
+  // Without a request nothing was freed.
+  if (*counters.dedupe_requests > 0) counters.bytes_freed = std::nullopt;
+  counters.bytes_freeable = std::nullopt;
+  counters.bytes_relocatable = std::nullopt;
+  counters.metadata_bytes_grown = std::nullopt;
 }
 
 absl::Status VolumeRunner::FindInside(int64_t dropped, bool all_windows) {
@@ -312,7 +325,9 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
     counters.bytes_shared = 0;
     counters.bytes_freed = 0;
     counters.bytes_freeable = run.totals().bytes_freeable;
+    counters.bytes_shareable = run.totals().bytes_shareable;
   }
+  if (volume_.info().walked) LeaveOutWhatIsNotKnown(counters);
   RETURN_IF_ERROR(status);
   const bool ended = !options_.dry_run && !unfinished();
   ASSIGN_OR_RETURN(
@@ -330,6 +345,48 @@ absl::Status VolumeRunner::Plan(const SpaceInfo& space) {
   return absl::IsCancelled(scanned) ? absl::OkStatus() : scanned;
 }
 
+// The same for a volume whose trees are closed to us.
+absl::Status RunWalked(const VolumeTarget& target, const RunOptions& options,
+                       const ExcludeList& excludes, CoordinatorClient& coordinator, Clock& clock,
+                       StopSignal& stop, Progress& progress, VolumeReport& report) {
+  report.walked = true;
+  const WalkOptions walk{
+      .directory = options.walk_directory,
+      .limits = {.min_file_bytes = options.min_file_bytes,
+                 .max_file_bytes = options.max_file_bytes,
+                 .skip_readonly_subvolumes = options.skip_readonly_subvolumes},
+      // Reading waits for the disk more than it computes.
+      .thread_count =
+          options.thread_count > 0
+              ? std::min(options.thread_count, 16)
+              : std::clamp(4 * static_cast<int>(std::thread::hardware_concurrency()), 4, 8)};
+  ASSIGN_OR_RETURN(const std::unique_ptr<WalkVolume> volume,
+                   OpenWalkVolume(target.uuid, target.roots, walk,
+                                  options.dry_run ? Access::kLooking : Access::kChanging));
+  progress.phase = Progress::Phase::kScanning;
+  const int64_t read_before = progress.file_bytes_read.load();
+  {
+    const PhaseTimer timer(clock, report.scan_seconds);
+    const absl::Status walked =
+        volume->Walk(excludes, clock, stop, progress, options.gate,
+                     [&](Problem problem) { AddProblem(report, std::move(problem)); });
+    report.counters.file_bytes_read = progress.file_bytes_read.load() - read_before;
+    if (absl::IsCancelled(walked)) return absl::OkStatus();
+    RETURN_IF_ERROR(walked, "walking");
+  }
+  VolumeTarget numbered = target;
+  numbered.roots = volume->Roots();
+  RunOptions own = options;
+  own.relocate = false;  // nothing is written where it is not known what that frees
+  absl::Status status =
+      VolumeRunner(numbered, own, excludes, *volume, coordinator, clock, stop, progress, report)
+          .Run();
+  report.counters.file_bytes_read = progress.file_bytes_read.load() - read_before;
+  if (volume->changed_count() > 0) report.counters.skipped["changed"] += volume->changed_count();
+  status.Update(volume->Save());
+  return status;
+}
+
 }  // namespace
 
 absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
@@ -345,6 +402,9 @@ absl::Status RunVolume(const VolumeTarget& target, const RunOptions& options,
         &counters.dedupe_requests, &counters.bytes_shared, &counters.bytes_freed,
         &counters.bytes_written, &counters.metadata_bytes_grown}) {
     *figure = 0;
+  }
+  if (target.walk) {
+    return RunWalked(target, options, excludes, coordinator, clock, stop, progress, report);
   }
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Volume> volume,

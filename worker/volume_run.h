@@ -46,6 +46,8 @@ struct RunOptions {
   int64_t max_file_bytes = 0;  // files larger than this are left alone; 0: no limit
   int thread_count = 0;        // 0: chosen by the number of cores
   int example_count = 0;       // how many examples to collect
+  // Where catalogues of walks are kept; needed for targets that are walked.
+  std::string walk_directory = {};
   // Must outlive the run; nullptr: nothing holds it up.
   OperationGate* gate = nullptr;
 };
@@ -56,6 +58,9 @@ struct VolumeTarget {
   // A path on a writable mount of it that can reach the given roots.
   std::string mount_path;
   std::vector<ScopeRoot> roots;  // at least one
+  // Its trees are closed to us, or it has none (XFS): directories are walked instead, and each
+  // piece of data is read once (walk_volume.h).
+  bool walk = false;
 };
 
 // Works on `target` until done or `stop`. Fills in `report` in any case, problems included.

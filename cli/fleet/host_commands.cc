@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/fleet/address.h"
 #include "cli/fleet/admin_json.h"
@@ -19,6 +20,7 @@ namespace {
 // A coordinator that pages for ever would fill our memory: 100 times the largest fleet there is.
 constexpr size_t kHostsMax = 100'000;
 constexpr absl::Duration kTokenTtlMax = absl::Hours(24 * 30);
+constexpr int kTokenHostsMax = 1000;
 
 constexpr char kListHelp[] = R"(Usage:  onefold fleet list [OPTIONS]
 
@@ -45,11 +47,13 @@ stay, for the host they move to. HOST is a name or an id of `onefold fleet list`
   --dry-run                only show it, and exit with 0
 )";
 
-constexpr char kTokenHelp[] = R"(Usage:  onefold fleet token create [--ttl 1h] [OPTIONS]
+constexpr char kTokenHelp[] = R"(Usage:  onefold fleet token create [--ttl 1h] [--hosts N] [OPTIONS]
 
 Makes a token with which one host may join, once, and prints the command to type there.
 
   --ttl D                  how long it is good (90m, 1h, 2d); default 1h, at most 30d
+  --hosts N                how many hosts may join with it, for those that a machine makes: keep such a
+                           token like a password; default 1, at most 1000
 )";
 
 std::string NameOf(const v1::Host& host) {
@@ -129,6 +133,14 @@ absl::StatusOr<int> CreateToken(const VerbCall& call) {
     if (ttl > kTokenTtlMax) return absl::InvalidArgumentError("--ttl: at most 30 days");
     *request.mutable_ttl() = ProtoOf(ttl);
   }
+  int hosts = 1;
+  if (call.options.Has("--hosts")) {
+    if (!absl::SimpleAtoi(call.options.Value("--hosts"), &hosts) || hosts < 1 ||
+        hosts > kTokenHostsMax) {
+      return absl::InvalidArgumentError("--hosts: a number from 1 to 1000");
+    }
+    request.set_host_count_max(hosts);
+  }
   request.set_request_id(call.around.new_request_id());
   ASSIGN_OR_RETURN(v1::CreateJoinTokenResponse response, call.client.CreateJoinToken(request));
   if (response.address().empty()) response.set_address(SharedAddress(call.client));
@@ -145,8 +157,9 @@ absl::StatusOr<int> CreateToken(const VerbCall& call) {
           "HOST:PORT is where the new host finds the coordinator (public_address in its "
           "configuration).\n");
     }
-    call.console().Say(absl::StrCat("Good for one host, until ",
-                                    TimeWord(TimeOf(response.expire_time())),
+    call.console().Say(absl::StrCat("Good for ",
+                                    hosts == 1 ? "one host" : absl::StrCat(hosts, " hosts"),
+                                    ", until ", TimeWord(TimeOf(response.expire_time())),
                                     ". Add --allow PATH for what may be touched there.\n"));
   }
   return kExitDone;
@@ -200,8 +213,12 @@ const Verb& ForgetHostVerb() {
 }
 
 const Verb& CreateTokenVerb() {
-  static const Verb* const verb =
-      new Verb{"onefold fleet token create", kTokenHelp, {{"--ttl", true}}, 0, 0, &CreateToken};
+  static const Verb* const verb = new Verb{"onefold fleet token create",
+                                           kTokenHelp,
+                                           {{"--ttl", true}, {"--hosts", true}},
+                                           0,
+                                           0,
+                                           &CreateToken};
   return *verb;
 }
 

@@ -105,6 +105,17 @@ TEST_F(HostCommandsTest, TokenWithoutAnAddress) {
   EXPECT_EQ(console_.err, "");
 }
 
+TEST_F(HostCommandsTest, TokenForManyHosts) {
+  client_.create_join_token.Answer({});
+  EXPECT_EQ(Run(CreateTokenVerb(), {"--hosts", "20"}), 0);
+  EXPECT_EQ(client_.create_join_token.requests.at(0).host_count_max(), 20);
+  EXPECT_THAT(console_.err, HasSubstr("20 hosts"));
+  for (const char* hosts : {"0", "1001", "all", "-1"}) {
+    EXPECT_EQ(Run(CreateTokenVerb(), {"--hosts", hosts}), 1) << hosts;
+  }
+  EXPECT_EQ(client_.create_join_token.requests.size(), 1u);
+}
+
 TEST_F(HostCommandsTest, TokenRefusesOddSpans) {
   for (const char* ttl : {"0", "31d", "soon", "-1h"}) {
     EXPECT_EQ(Run(CreateTokenVerb(), {"--ttl", ttl}), 1) << ttl;

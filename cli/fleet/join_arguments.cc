@@ -90,6 +90,8 @@ absl::StatusOr<JoinArguments> ParseJoin(const std::vector<std::string>& argument
       options_ended = true;
     } else if (argument == "--rejoin") {
       parsed.rejoin = true;
+    } else if (argument == "--if-needed") {
+      parsed.if_needed = true;
     } else if (argument == "--json") {
       parsed.json = true;
     } else if (!TakesValue(name)) {

@@ -20,6 +20,7 @@ struct JoinArguments {
   std::string state_directory;     // absolute; empty: not given
   std::string config_file;         // empty: not given
   bool rejoin = false;
+  bool if_needed = false;
   bool json = false;
 };
 

@@ -20,7 +20,7 @@ const std::string kText = identity::ToText(kToken);
 TEST(JoinArgumentsTest, Everything) {
   const auto parsed = ParseJoin({"--allow", "/srv/data/", "--name=attic", kText + "@nas1:7200",
                                  "--allow=/srv/./b", "--state-directory", "/srv/state",
-                                 "--config=/srv/worker.yaml", "--rejoin", "--json"});
+                                 "--config=/srv/worker.yaml", "--rejoin", "--if-needed", "--json"});
   ASSERT_THAT(parsed, IsOk());
   EXPECT_EQ(parsed->token.secret, kToken.secret);
   EXPECT_EQ(ToString(parsed->coordinator), "nas1:7200");
@@ -29,6 +29,7 @@ TEST(JoinArgumentsTest, Everything) {
   EXPECT_EQ(parsed->state_directory, "/srv/state");
   EXPECT_EQ(parsed->config_file, "/srv/worker.yaml");
   EXPECT_TRUE(parsed->rejoin);
+  EXPECT_TRUE(parsed->if_needed);
   EXPECT_TRUE(parsed->json);
 }
 

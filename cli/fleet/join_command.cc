@@ -51,6 +51,7 @@ nobody in between can take its place.
   --config FILE           configuration of the worker; default: /etc/onefold/worker.yaml. It is made, or
                           the lines that have to change are changed and everything else is left
   --rejoin                although this host has joined a fleet before; it becomes a new host
+  --if-needed             do nothing, and exit with 0, if this host has joined: for what runs at each start
   --json                  print what was done as JSON
 
 If an answer got lost, say the same again: with the same token, this host stays the same host.
@@ -176,6 +177,12 @@ int RunJoin(const Arguments& arguments) {
   };
   const absl::StatusOr<Plan> plan = MakePlan(*parsed);
   if (!plan.ok()) return refuse(plan.status());
+  if (parsed->if_needed && !IsJoining(plan->state_directory)) {
+    const absl::StatusOr<HostIdentity> joined = LoadHostIdentity(plan->state_directory);
+    if (joined.ok()) {
+      return PrintText(absl::StrCat("This host has joined already: ", joined->host_id, ".\n"));
+    }
+  }
   const absl::StatusOr<HostIdentity> host = Enter(*parsed, *plan);
   if (!host.ok()) return refuse(host.status());
   if (parsed->json) {

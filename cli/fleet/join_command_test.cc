@@ -75,7 +75,7 @@ class JoinCommandTest : public ::testing::Test {
 
   std::string Address() const { return absl::StrCat("127.0.0.1:", port_); }
   std::string Invitation() {
-    return absl::StrCat(identity_->CreateJoinToken(absl::Hours(1), "", absl::Now())->text, "@",
+    return absl::StrCat(identity_->CreateJoinToken(absl::Hours(1), "", 1, absl::Now())->text, "@",
                         Address());
   }
   int Join(const std::string& invitation, const Arguments& more = {}) {
@@ -119,6 +119,16 @@ TEST_F(JoinCommandTest, JoinedOnceIsEnough) {
   EXPECT_NE(LoadHostIdentity(worker_)->host_id, first);
 }
 
+// What runs at each start of a machine says the same each time.
+TEST_F(JoinCommandTest, JoinsIfNeeded) {
+  const std::string invitation = Invitation();
+  EXPECT_EQ(Join(invitation, {"--if-needed"}), 0);
+  const std::string first = LoadHostIdentity(worker_)->host_id;
+  EXPECT_EQ(Join(invitation, {"--if-needed"}), 0);
+  EXPECT_EQ(LoadHostIdentity(worker_)->host_id, first);
+  EXPECT_EQ(identity_->JoinedHosts().size(), 1u);
+}
+
 // The answer got lost: the same words again make the same host.
 TEST_F(JoinCommandTest, LostAnswer) {
   const std::string invitation = Invitation();
@@ -143,8 +153,8 @@ TEST_F(JoinCommandTest, InterruptedAfterTheCertificate) {
 
 // Somebody in between, or the wrong coordinator: nothing is told to them, the token least of all.
 TEST_F(JoinCommandTest, OnlyTheCoordinatorOfTheToken) {
-  identity::JoinToken token =
-      *identity::ParseJoinToken(identity_->CreateJoinToken(absl::Hours(1), "", absl::Now())->text);
+  identity::JoinToken token = *identity::ParseJoinToken(
+      identity_->CreateJoinToken(absl::Hours(1), "", 1, absl::Now())->text);
   token.authority_fingerprint[0] ^= 1;
   EXPECT_EQ(Join(absl::StrCat(ToText(token), "@", Address())), 1);
   EXPECT_FALSE(std::filesystem::exists(worker_ + "/identity.pem"));
@@ -153,8 +163,8 @@ TEST_F(JoinCommandTest, OnlyTheCoordinatorOfTheToken) {
 }
 
 TEST_F(JoinCommandTest, WrongTokenAndNonsense) {
-  const auto token =
-      *identity::ParseJoinToken(identity_->CreateJoinToken(absl::Hours(1), "", absl::Now())->text);
+  const auto token = *identity::ParseJoinToken(
+      identity_->CreateJoinToken(absl::Hours(1), "", 1, absl::Now())->text);
   const identity::JoinToken wrong = {.secret = std::string(16, 'x'),
                                      .authority_fingerprint = token.authority_fingerprint};
   EXPECT_EQ(Join(absl::StrCat(ToText(wrong), "@", Address())), 1);

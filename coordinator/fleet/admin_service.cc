@@ -214,7 +214,8 @@ grpc::Status AdminService::CreateJoinToken(grpc::ServerContext* context,
     ASSIGN_OR_RETURN(IdentityOffice * identity, Identity());
     const absl::Duration ttl = absl::Seconds(request->ttl().seconds());
     ASSIGN_OR_RETURN(IdentityOffice::JoinToken token,
-                     identity->CreateJoinToken(ttl, request->request_id(), clock_.Now()));
+                     identity->CreateJoinToken(ttl, request->request_id(),
+                                               request->host_count_max(), clock_.Now()));
     response->set_token(std::move(token.text));
     *response->mutable_expire_time() = ToTimestamp(token.expire_time);
     response->set_address(options_.public_address);

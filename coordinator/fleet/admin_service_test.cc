@@ -26,8 +26,9 @@ using ::testing::HasSubstr;
 class FakeIdentityOffice final : public IdentityOffice {
  public:
   absl::StatusOr<JoinToken> CreateJoinToken(absl::Duration, absl::string_view request_id,
-                                            absl::Time now) override {
-    return JoinToken{.text = absl::StrCat("token-", request_id), .expire_time = now};
+                                            int host_count_max, absl::Time now) override {
+    return JoinToken{.text = absl::StrCat("token-", request_id, "-", host_count_max),
+                     .expire_time = now};
   }
   absl::StatusOr<IssuedCertificate> CreateUser(absl::string_view name, Role role, absl::string_view,
                                                absl::Time now) override {
@@ -158,8 +159,9 @@ TEST_F(AdminServiceTest, ForgettingRevokesFirst) {
 TEST_F(AdminServiceTest, TokensAndPeople) {
   v1::CreateJoinTokenRequest token;
   token.set_request_id("x");
+  token.set_host_count_max(3);
   const auto made = Call(&Stub::CreateJoinToken, token);
-  EXPECT_EQ(made.token(), "token-x");
+  EXPECT_EQ(made.token(), "token-x-3");
   EXPECT_EQ(made.address(), "nas:7171");
   v1::CreateUserRequest user;
   user.set_name("ann");

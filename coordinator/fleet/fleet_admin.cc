@@ -394,7 +394,7 @@ std::vector<Fleet::NumberedRun> Fleet::ListRuns(int64_t before, size_t count,
   const Instant now = Now();
   MutexLock lock(&mutex_);
   std::vector<NumberedRun> listed;
-  const auto list = [&](int64_t number) {
+  const auto list = [&](int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (before > 0 && number >= before) return;
     if (listed.size() < count) {
       listed.push_back({.number = number, .run = ViewRun(*books_.runs.Find(number), now)});

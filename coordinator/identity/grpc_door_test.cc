@@ -151,7 +151,7 @@ class GrpcDoorTest : public ::testing::Test {
     ASSERT_NE(ShownSerial(), before);
   }
   std::string NewSecret() {
-    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", clock_.Now());
+    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", 1, clock_.Now());
     return identity::SecretToText(identity::ParseJoinToken(token->text)->secret);
   }
 
@@ -311,8 +311,8 @@ TEST_F(GrpcDoorTest, ClientKnowsItsCoordinator) {
 }
 
 TEST_F(GrpcDoorTest, FirstContactFindsTheAuthorityOfTheToken) {
-  const auto token =
-      identity::ParseJoinToken(identity_->CreateJoinToken(absl::Hours(1), "", clock_.Now())->text);
+  const auto token = identity::ParseJoinToken(
+      identity_->CreateJoinToken(absl::Hours(1), "", 1, clock_.Now())->text);
   const auto shown =
       identity::FetchCertificates({.host = "127.0.0.1", .port = port_}, absl::Seconds(20));
   ASSERT_THAT(shown, IsOk());
@@ -357,8 +357,8 @@ TEST_F(GrpcDoorTest, ServerCertificateChangesWithoutARestart) {
 TEST_F(GrpcDoorTest, AuthorityChangesWithoutARestart) {
   const Shown old_host = Host();
   const std::string old_trust = Trusted();
-  const auto old_token =
-      *identity::ParseJoinToken(identity_->CreateJoinToken(absl::Hours(1), "", clock_.Now())->text);
+  const auto old_token = *identity::ParseJoinToken(
+      identity_->CreateJoinToken(absl::Hours(1), "", 1, clock_.Now())->text);
   const auto dial_with_old_trust = [&] {
     return Dial(PersonChannelCredentials(old_host.key_pem, old_host.certificate_pem, old_trust));
   };

@@ -154,9 +154,9 @@ std::string Identity::trusted_file() const {
 
 absl::StatusOr<Identity::JoinToken> Identity::CreateJoinToken(absl::Duration ttl,
                                                               absl::string_view request_id,
-                                                              absl::Time now) {
+                                                              int host_count_max, absl::Time now) {
   MutexLock lock(&mutex_);
-  ASSIGN_OR_RETURN(const auto token, tokens_->Create(ttl, request_id, now));
+  ASSIGN_OR_RETURN(const auto token, tokens_->Create(ttl, request_id, host_count_max, now));
   return JoinToken{.text = identity::ToText({.secret = token.secret,
                                              .authority_fingerprint = authority_->fingerprint()}),
                    .expire_time = token.expire_time};

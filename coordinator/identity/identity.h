@@ -68,7 +68,7 @@ class Identity final : public IdentityOffice {
   std::string trusted_file() const;
 
   absl::StatusOr<JoinToken> CreateJoinToken(absl::Duration ttl, absl::string_view request_id,
-                                            absl::Time now) override;
+                                            int host_count_max, absl::Time now) override;
   absl::StatusOr<IssuedCertificate> CreateUser(absl::string_view name, Role role,
                                                absl::string_view certificate_request_pem,
                                                absl::Time now) override;

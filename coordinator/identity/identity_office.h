@@ -46,12 +46,12 @@ class IdentityOffice {
 
   virtual ~IdentityOffice() = default;
 
-  // A token with which one host may join, once. `ttl` zero: one hour; at most 30 days. A repeated
-  // `request_id` (at most 64 bytes; empty: none) gives the same token for as long as it is good and
-  // unused.
+  // A token with which `host_count_max` hosts may join (0: one; at most 1000), each once. `ttl`
+  // zero: one hour; at most 30 days. A repeated `request_id` (at most 64 bytes; empty: none) gives
+  // the same token for as long as it is good and unused.
   virtual absl::StatusOr<JoinToken> CreateJoinToken(absl::Duration ttl,
                                                     absl::string_view request_id,
-                                                    absl::Time now) = 0;
+                                                    int host_count_max, absl::Time now) = 0;
 
   // A certificate for a person. The certificate that was made for this name before, if any, is
   // revoked: the new one replaces it.

@@ -28,7 +28,7 @@ class IdentityTest : public ::testing::Test {
                                 state_, kNow);
   }
   std::string NewSecret() {
-    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", kNow);
+    const auto token = identity_->CreateJoinToken(absl::Hours(1), "", 1, kNow);
     return identity::SecretToText(identity::ParseJoinToken(token->text)->secret);
   }
   absl::StatusOr<Identity::Joined> Join(const std::string& secret, const std::string& request) {
@@ -44,7 +44,7 @@ class IdentityTest : public ::testing::Test {
 };
 
 TEST_F(IdentityTest, TokenNamesTheAuthority) {
-  const auto token = identity_->CreateJoinToken(absl::Hours(1), "", kNow);
+  const auto token = identity_->CreateJoinToken(absl::Hours(1), "", 1, kNow);
   ASSERT_THAT(token, IsOk());
   EXPECT_EQ(token->expire_time, kNow + absl::Hours(1));
   const auto joined = Join(NewSecret(), NewRequest());

@@ -60,13 +60,17 @@ std::string TokenBook::DeriveSecret(const std::string& nonce) const {
 }
 
 absl::StatusOr<TokenBook::Token> TokenBook::Create(absl::Duration ttl, absl::string_view request_id,
-                                                   absl::Time now) {
+                                                   int host_count_max, absl::Time now) {
   if (ttl == absl::ZeroDuration()) ttl = kTtlDefault;
   if (ttl < absl::ZeroDuration() || ttl > kTtlMax) {
     return absl::InvalidArgumentError("a token is good for at most 30 days");
   }
   if (request_id.size() > kRequestIdBytesMax) {
     return absl::InvalidArgumentError("the request id is too long");
+  }
+  if (host_count_max < 0 || host_count_max > kHostsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("with one token at most ", kHostsMax, " hosts may join"));
   }
   RETURN_IF_ERROR(DropExpired(now));
   for (const auto& [digest, record] : tokens_) {
@@ -84,6 +88,7 @@ absl::StatusOr<TokenBook::Token> TokenBook::Create(absl::Duration ttl, absl::str
   record.set_nonce(RandomBytes(kNonceBytes));
   record.set_request_id(std::string(request_id));
   record.set_expire_time_unix_millis(absl::ToUnixMillis(now + ttl));
+  record.set_host_count_max(host_count_max);
   std::string secret = DeriveSecret(record.nonce());
   RETURN_IF_ERROR(Put(Sha256(secret), record));
   return Token{std::move(secret), ExpireTime(record)};
@@ -95,14 +100,23 @@ absl::StatusOr<std::string> TokenBook::Spend(absl::string_view secret,
   const auto found = tokens_.find(digest);
   if (found == tokens_.end() || now >= ExpireTime(found->second)) return NotGood();
   Record record = found->second;
-  if (!record.host_id().empty()) {
-    if (record.key_fingerprint() != key_fingerprint) return NotGood();
+  if (record.host_id().empty()) {
+    record.set_key_fingerprint(std::string(key_fingerprint));
+    record.set_host_id(NewHostId());
+    RETURN_IF_ERROR(Put(digest, record));
     return record.host_id();
   }
-  record.set_key_fingerprint(std::string(key_fingerprint));
-  record.set_host_id(NewHostId());
+  if (record.key_fingerprint() == key_fingerprint) return record.host_id();
+  for (const storage::v1::JoinedWithToken& joined : record.further()) {
+    if (joined.key_fingerprint() == key_fingerprint) return joined.host_id();
+  }
+  if (1 + record.further_size() >= record.host_count_max()) return NotGood();
+  storage::v1::JoinedWithToken& joined = *record.add_further();
+  joined.set_key_fingerprint(std::string(key_fingerprint));
+  joined.set_host_id(NewHostId());
+  std::string host_id = joined.host_id();
   RETURN_IF_ERROR(Put(digest, record));
-  return record.host_id();
+  return host_id;
 }
 
 absl::Status TokenBook::DropExpired(absl::Time now) {

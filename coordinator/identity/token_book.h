@@ -1,4 +1,4 @@
-// TokenBook: tokens with which hosts join, each once.
+// TokenBook: tokens with which hosts join, each once: as a rule one host, or as many as was said.
 //
 // The store holds digests only: a copy of the database lets nobody join.
 
@@ -26,6 +26,7 @@ class TokenBook {
   // Unused and used ones together; they go when their time is over.
   static constexpr size_t kTokensMax = 1000;
   static constexpr size_t kRequestIdBytesMax = 64;
+  static constexpr int kHostsMax = 1000;  // with one token
 
   struct Token {
     std::string secret;
@@ -37,12 +38,13 @@ class TokenBook {
                                                          std::string derivation_key);
 
   // See IdentityOffice::CreateJoinToken.
-  absl::StatusOr<Token> Create(absl::Duration ttl, absl::string_view request_id, absl::Time now);
+  absl::StatusOr<Token> Create(absl::Duration ttl, absl::string_view request_id, int host_count_max,
+                               absl::Time now);
 
-  // Who joins with the secret: a new host id; for the key that spent it already the same one again.
+  // Who joins with the secret: a new host id; for a key that spent it already the same one again.
   // Durable when it returns.
   //
-  // UNAUTHENTICATED     unknown, too old, or spent by another key: which one is not told.
+  // UNAUTHENTICATED     unknown, too old, or spent by others: which one is not told.
   // RESOURCE_EXHAUSTED  the disk is full; it was not spent.
   absl::StatusOr<std::string> Spend(absl::string_view secret, absl::string_view key_fingerprint,
                                     absl::Time now);

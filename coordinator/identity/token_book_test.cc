@@ -1,5 +1,6 @@
 #include "coordinator/identity/token_book.h"
 
+#include <set>
 #include <string>
 
 #include "common/identity/join_token.h"
@@ -21,7 +22,7 @@ class TokenBookTest : public ::testing::Test {
   TokenBookTest() { Reopen(); }
   void Reopen() { book_ = *TokenBook::Open(state_, "key"); }
   std::string Create(absl::string_view request_id = "", absl::Time now = kNow) {
-    return book_->Create(absl::Hours(1), request_id, now)->secret;
+    return book_->Create(absl::Hours(1), request_id, 1, now)->secret;
   }
 
   index::MemoryStore state_;
@@ -44,6 +45,23 @@ TEST_F(TokenBookTest, SameKeyMayAskAgain) {
   EXPECT_THAT(book_->Spend(secret, "key a", kNow + absl::Minutes(59)), IsOkAndHolds(host));
   EXPECT_THAT(book_->Spend(secret, "key a", kNow + absl::Hours(1)),
               HasCode(absl::StatusCode::kUnauthenticated));
+}
+
+// For hosts that are made by a machine, all alike.
+TEST_F(TokenBookTest, LetsAsManyHostsInAsWasSaid) {
+  const std::string secret = book_->Create(absl::Hours(1), "", 3, kNow)->secret;
+  const std::string first = *book_->Spend(secret, "key a", kNow);
+  const std::string second = *book_->Spend(secret, "key b", kNow);
+  Reopen();
+  const std::string third = *book_->Spend(secret, "key c", kNow);
+  EXPECT_EQ(std::set<std::string>({first, second, third}).size(), 3u);
+  EXPECT_THAT(book_->Spend(secret, "key d", kNow), HasCode(absl::StatusCode::kUnauthenticated));
+  EXPECT_THAT(book_->Spend(secret, "key a", kNow), IsOkAndHolds(first));
+  EXPECT_THAT(book_->Spend(secret, "key c", kNow), IsOkAndHolds(third));
+  for (const int hosts : {-1, TokenBook::kHostsMax + 1}) {
+    EXPECT_THAT(book_->Create(absl::Hours(1), "", hosts, kNow),
+                HasCode(absl::StatusCode::kInvalidArgument));
+  }
 }
 
 TEST_F(TokenBookTest, ARestartForgetsNothing) {
@@ -88,17 +106,17 @@ TEST_F(TokenBookTest, TheStoreHoldsNoSecret) {
 }
 
 TEST_F(TokenBookTest, Bounds) {
-  EXPECT_THAT(book_->Create(absl::Hours(24 * 30) + absl::Seconds(1), "", kNow),
+  EXPECT_THAT(book_->Create(absl::Hours(24 * 30) + absl::Seconds(1), "", 1, kNow),
               HasCode(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(book_->Create(-absl::Seconds(1), "", kNow),
+  EXPECT_THAT(book_->Create(-absl::Seconds(1), "", 1, kNow),
               HasCode(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(book_->Create(absl::Hours(1), std::string(65, 'x'), kNow),
+  EXPECT_THAT(book_->Create(absl::Hours(1), std::string(65, 'x'), 1, kNow),
               HasCode(absl::StatusCode::kInvalidArgument));
-  EXPECT_EQ(book_->Create(absl::ZeroDuration(), "", kNow)->expire_time, kNow + absl::Hours(1));
+  EXPECT_EQ(book_->Create(absl::ZeroDuration(), "", 1, kNow)->expire_time, kNow + absl::Hours(1));
   while (book_->size() < TokenBook::kTokensMax) Create();
-  EXPECT_THAT(book_->Create(absl::Hours(1), "", kNow),
+  EXPECT_THAT(book_->Create(absl::Hours(1), "", 1, kNow),
               HasCode(absl::StatusCode::kResourceExhausted));
-  EXPECT_THAT(book_->Create(absl::Hours(1), "", kNow + absl::Hours(1)), IsOk());
+  EXPECT_THAT(book_->Create(absl::Hours(1), "", 1, kNow + absl::Hours(1)), IsOk());
   EXPECT_EQ(book_->size(), 1u);
   EXPECT_EQ(state_.rows().size(), 1u);
 }

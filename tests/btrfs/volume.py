@@ -70,8 +70,11 @@ class Volume:
         os.mkdir(self.root)
         if not image:
             command("truncate", "-s", size, self.image)
-            command("mkfs.btrfs", "-q", *mkfs, self.image)
+            self.make(mkfs)
         self.mount()
+
+    def make(self, mkfs):
+        command("mkfs.btrfs", "-q", *mkfs, self.image)
 
     def mount(self, options=None):
         if not self.loop:

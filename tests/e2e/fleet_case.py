@@ -36,6 +36,7 @@ class FleetTest(case.OnefoldTest):
         self.coordinator = None
         self.coordinator_host = None
         self.workers = {}  # host name → process
+        self.settings = {}  # further ones of the coordinator that fleet_of starts
 
     # Services.
 
@@ -98,7 +99,7 @@ class FleetTest(case.OnefoldTest):
         hosts = [self.network.host(f"nas{number}") for number in range(1, count + 1)]
         volumes = [self.host_volume(host, f"data{number}", **options)
                    for number, host in enumerate(hosts, 1)]
-        self.start_coordinator(hosts[0])
+        self.start_coordinator(hosts[0], **self.settings)
         for host, volume in zip(hosts, volumes):
             self.add_worker(host, [volume.place])
         self.wait_connected(count)

@@ -3,16 +3,18 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
 import raw_grpc
 from fleet_case import PATIENCE, FleetTest, end, main
-from fleet_hosts import PORT, HostVolume, wait_until
+from fleet_hosts import PORT, HostVolume, socket_accepts, wait_until
 from manifest import layout, manifest
 from volume import KIB, MIB, command
 
@@ -158,7 +160,13 @@ class PeopleTest(FleetTest):
         self.assertEqual(self.ask("fleet", "user", "list")["users"], [])
         self.assertIn("a person was removed name=vera by=local",
                       self.log(self.host, "coordinator.log"))
-        self.person("vera", "viewer")  # a new one is a new start
+        # A new one is a new start, and whoever is given another certificate has only that.
+        first = os.path.join(self.folder, "first.pem")
+        os.rename(self.person("vera", "viewer"), first)
+        self.as_person(first, "fleet", "list")
+        second = self.person("vera", "operator")
+        self.as_person(second, "fleet", "list")
+        self.assertEqual(self.as_person(first, "fleet", "list", code=1)["code"], "UNAUTHENTICATED")
 
     def host_start_watch(self, run_id, bundle):
         return subprocess.Popen(
@@ -251,15 +259,24 @@ class DisturbedTest(FleetTest):
         again = self.wait_ended(self.start_run(f"data{len(self.fleet[0])}")[0]["run_id"])
         self.assertEqual(again["status"]["figures"]["dedupe_requests"], 0, again)
 
+    # It works on for as long as it may, and stops by itself when its lease is over: the volume may be
+    # another's by then.
     def test_partition_both_ways(self):
-        run_id = self.begin(3)
+        self.settings = {"lease": "10s"}
+        run_id = self.begin(3, pairs=2 * PAIRS)
         coordinator = self.coordinator_host
         self.host.drop("OUTPUT", coordinator)
         self.host.drop("INPUT", coordinator)
-        time.sleep(8)
+        wait_until("it has stopped", self.stands_still, PATIENCE)
+        self.assertLess(self.used - self.volume.used_data(), self.expected, "nothing stopped it")
         self.ask("fleet", "list")  # the others are served meanwhile
         self.host.heal()
         self.check_end(run_id)
+
+    def stands_still(self, seconds=4):
+        before = self.volume.used_data()
+        time.sleep(seconds)
+        return self.volume.used_data() == before
 
     def test_partition_one_way_out(self):
         run_id = self.begin()
@@ -337,6 +354,62 @@ class DisturbedTest(FleetTest):
         used = self.volume.used_data()
         time.sleep(2)
         self.assertEqual(self.volume.used_data(), used)
+
+
+class ShardTest(FleetTest):
+    """Two coordinators that share an authority and divide the volumes."""
+
+    def setUp(self):
+        super().setUp()
+        self.homes = [self.network.host(f"nas{number}") for number in (1, 2)]
+        shards = [f"{host.address}:{PORT}" for host in self.homes]
+        self.start_coordinator(self.homes[0], shards=shards, shard_index=0)
+        self.other_socket = os.path.join(self.folder, "other.sock")
+        state = os.path.join(self.folder, "other")
+        os.makedirs(os.path.join(state, "identity"), mode=0o700)
+        for name in ("authority.pem", "token.key"):
+            shutil.copy2(os.path.join(self.state, "identity", name),
+                         os.path.join(state, "identity", name))
+        self.write_config(self.homes[1], "coordinator.yaml", {
+            "listen": [f"0.0.0.0:{PORT}", f"unix:{self.other_socket}"], "shards": shards,
+            "shard_index": 1, "state_directory": state})
+        self.homes[1].start(
+            [case.binary(), "coordinator", "--config",
+             os.path.join(self.homes[1].folder, "coordinator.yaml")], log="coordinator.log")
+        wait_until("the second one serves", lambda: socket_accepts(self.other_socket), PATIENCE)
+        self.shards = shards
+
+    def uuid_for(self, shard):
+        """A uuid that belongs to it."""
+        for _ in range(100):
+            candidate = uuid.uuid4()
+            answer = raw_grpc.call(self.socket, "/onefold.v1.CoordinatorService/GetAssignment",
+                                   raw_grpc.field(1, candidate.bytes))
+            # Of its own volumes the one that is asked names nobody.
+            named = [each for each in self.shards if each.encode() in answer]
+            if (named or self.shards[:1]) == [shard]:
+                return str(candidate)
+        self.fail(f"nothing belongs to {shard}")
+
+    # A host that has joined one of them works for both, each of which has what is its own.
+    def test_each_has_its_volumes(self):
+        host = self.network.host("nas3")
+        sockets = [self.socket, self.other_socket]
+        volumes = []
+        for number, shard in enumerate(self.shards):
+            volumes.append(HostVolume(host, mkfs=["-L", f"data{number}", "-U", self.uuid_for(shard)],
+                                      size="256M"))
+            self._undo.insert(-1, volumes[-1].close)
+        expected = [self.fill(volume, 8 + 8 * number) for number, volume in enumerate(volumes)]
+        used = [volume.used_data() for volume in volumes]
+        self.add_worker(host, [volume.place for volume in volumes])
+        for number, volume in enumerate(volumes):
+            self.socket = sockets[number]
+            wait_until("its volume is there", lambda: [
+                known["label"] for host in self.hosts().values() for known in host["volumes"]]
+                == [f"data{number}"], PATIENCE)
+            run = self.wait_ended(self.start_run("--selector", "all")[0]["run_id"])
+            self.check_freed(volume, run, used[number], expected[number])
 
 
 class SlowLinkTest(FleetTest):

@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
 import fleet
+import skew
 from manifest import differences, layout, manifest
 from volume import KIB, MIB, pattern
 
@@ -223,6 +224,21 @@ class WorkerTest(fleet.FleetTest):
                          "each is served by one coordinator")
         self.wait_for("all are deduped", lambda: all(
             before - volume.used_data() == 20 * 64 * KIB for before, volume in zip(used, volumes)))
+
+    # A newer coordinator with an older worker, and the other way round: every message of both sides has
+    # fields that the other one does not know.
+    def test_versions_differ(self):
+        volume = self.volume()
+        expected = fill(volume, "data", count=20)
+        used = volume.used_data()
+        self.start_coordinator()
+        newer = skew.Skew(skew.path_beside(self.socket), self.socket)
+        self.addCleanup(newer.close)
+        self.start_worker([volume.root], coordinator=f"unix:{skew.path_beside(self.socket)}")
+        run = self.await_run(self.run_now(volume)["run_id"], "completed")
+        self.assertEqual(run["status"]["figures"]["bytes_freed"], expected, run)
+        self.assertEqual(used - volume.used_data(), expected)
+        self.assertGreater(newer.message_count, 10)
 
     def test_what_is_refused(self):
         volume = self.volume()

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "worker/testing/btrfs_encoding.h"
+#include "worker/btrfs_encoding.h"
 
 namespace onefold {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/testing/btrfs_encoding.h"
+#include "worker/btrfs_encoding.h"
 
 #include "common/check.h"
 

@@ -2,8 +2,8 @@
 // format and not from the parsers, so that a mistake in those does not hide behind the same one
 // here; btrfs_items_test.cc compares both with bytes of a real filesystem.
 
-#ifndef ONEFOLD_WORKER_TESTING_BTRFS_ENCODING_H_
-#define ONEFOLD_WORKER_TESTING_BTRFS_ENCODING_H_
+#ifndef ONEFOLD_WORKER_BTRFS_ENCODING_H_
+#define ONEFOLD_WORKER_BTRFS_ENCODING_H_
 
 #include <array>
 #include <cstdint>
@@ -53,4 +53,4 @@ std::string EncodeInlineExtent(const std::string& data, uint64_t generation);
 
 }  // namespace onefold
 
-#endif  // ONEFOLD_WORKER_TESTING_BTRFS_ENCODING_H_
+#endif  // ONEFOLD_WORKER_BTRFS_ENCODING_H_
