@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kMetadataFreeMin = int64_t{256} << 20;
 constexpr int64_t kDataFreeMin = int64_t{64} << 20;
 constexpr int64_t kUnallocatedMin = int64_t{1} << 30;
+// On small filesystems these parts of it are enough.
+constexpr int64_t kFreePartMin = 50;
+constexpr int64_t kUnallocatedPartMin = 10;
 // An index of a few TiB.
 constexpr int64_t kStateFreeMin = int64_t{2} << 30;
 // Hosts and coordinators renew theirs long before that.
@@ -147,8 +150,9 @@ class Examiner {
   void ExamineSpace(const VolumeChecks& volume, const std::string& path) {
     const int64_t unallocated = volume.unallocated_bytes.value_or(0);
     const auto short_of = [&](const std::optional<int64_t>& free, int64_t minimum) {
-      return free.has_value() && volume.unallocated_bytes.has_value() && *free < minimum &&
-             unallocated < kUnallocatedMin;
+      return free.has_value() && volume.unallocated_bytes.has_value() &&
+             *free < std::min(minimum, volume.size_bytes / kFreePartMin) &&
+             unallocated < std::min(kUnallocatedMin, volume.size_bytes / kUnallocatedPartMin);
     };
     bool enough = true;
     if (short_of(volume.metadata_free_bytes, kMetadataFreeMin)) {

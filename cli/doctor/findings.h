@@ -21,6 +21,7 @@ struct VolumeChecks {
   bool autodefrag = false;
   std::string checksum;  // "crc32c"; empty: not known
   std::optional<bool> quotas;
+  int64_t size_bytes = 0;  // of all devices; 0: not known
   // Bytes in block groups, once whatever the profile; nullopt: not known.
   std::optional<int64_t> data_free_bytes;
   std::optional<int64_t> metadata_free_bytes;

@@ -26,6 +26,7 @@ class FindingsTest : public ::testing::Test {
     volume.path = "/srv/data";
     volume.checksum = "crc32c";
     volume.quotas = false;
+    volume.size_bytes = 100 * kGib;
     volume.data_free_bytes = kGib;
     volume.metadata_free_bytes = kGib;
     volume.unallocated_bytes = 10 * kGib;
@@ -88,6 +89,8 @@ TEST_F(FindingsTest, MetadataIsShortOnlyIfNothingIsLeft) {
   volume().unallocated_bytes = 0;
   EXPECT_EQ(Find("metadata-space").severity, Severity::kError);
   EXPECT_THAT(Find("metadata-space").command, HasSubstr("btrfs balance start -dusage=25"));
+  volume().size_bytes = 40 << 20;  // 1 MiB of it is enough
+  EXPECT_EQ(Code(), 0);
   volume().unallocated_bytes.reset();
   EXPECT_EQ(Code(), 0);
 }

@@ -87,6 +87,7 @@ void ReadVolumeFiles(const std::string& root, const std::string& uuid, int64_t s
     if (!bytes.has_value()) return;
     allocated += *bytes;
   }
+  volume.size_bytes = size_bytes;
   volume.unallocated_bytes = std::max<int64_t>(0, size_bytes - allocated);
 }
 
