@@ -103,7 +103,9 @@ FleetServer::Options ServerOptions(const Config& config) {
           .rules = {.shards = ShardMap(config.List("shards"),
                                        static_cast<size_t>(config.Integer("shard_index"))),
                     .extents_max = config.Integer("volume_quota_extents")},
-          .runs_at_once = config.Integer("runs_at_once")};
+          .runs_at_once = config.Integer("runs_at_once"),
+          .web = WebOptionsOf(config),
+          .textfile = config.Text("textfile")};
 }
 
 int Report(const absl::Status& status, const std::string& done) {

@@ -23,12 +23,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cli/command_line.h"
 #include "cli/coordinator_backup.h"
+#include "cli/metrics/metrics_source.h"
 #include "cli/open_files.h"
 #include "cli/retry_delay.h"
+#include "cli/web/web_service.h"
 #include "common/grpc_credentials.h"
+#include "common/identity/certificate.h"
 #include "common/identity/network_address.h"
+#include "common/identity/private_file.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "common/network_limits.h"
 #include "common/status_macros.h"
 #include "coordinator/coordinator.h"
@@ -46,6 +52,10 @@ namespace {
 constexpr char kUnixPrefix[] = "unix:";
 // Certificates are renewed weeks before they end.
 constexpr absl::Duration kMaintenanceInterval = absl::Hours(1);
+// As often as Prometheus asks, about.
+constexpr absl::Duration kTextfileInterval = absl::Seconds(60);
+// Its port may be in use by a process that is about to end.
+constexpr absl::Duration kWebTryInterval = absl::Seconds(10);
 
 int Milliseconds(absl::Duration span) { return static_cast<int>(absl::ToInt64Milliseconds(span)); }
 
@@ -114,8 +124,10 @@ class FleetServerImpl final : public FleetServer {
     RETURN_IF_ERROR(OpenIdentity());
     ASSIGN_OR_RETURN(fleet_, coordinator_->OpenFleet({.runs_at_once = options_.runs_at_once}));
     for (const std::string& warning : fleet_->warnings()) log_.Warning(warning);
-    admin_.emplace(AdminService::Options{.public_address = options_.public_address}, clock_,
-                   *fleet_, identity_.get(), &log_);
+    admin_.emplace(AdminService::Options{.public_address = options_.public_address,
+                                         .hosts_join = enrollment_.has_value(),
+                                         .page_address = [this] { return PageAddress(); }},
+                   clock_, *fleet_, identity_.get(), &log_);
     grpc::EnableDefaultHealthCheckService(true);  // for the whole process
     grpc::ServerBuilder builder;
     SetReflection(options_.reflection, builder);
@@ -142,6 +154,11 @@ class FleetServerImpl final : public FleetServer {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", Failed(listen, ports),
                                                  ": in use, or no address of this machine"));
     }
+    metrics_.emplace(
+        MetricsSource::Options{.version = VersionNumber(),
+                               .state_directory = options_.state_directory,
+                               .certificate_expire_time = [this] { return CertificateExpiry(); }},
+        InProcessChannel(), clock_);
     return NoteAddresses(listen, ports);
   }
 
@@ -152,6 +169,8 @@ class FleetServerImpl final : public FleetServer {
   }
 
   void Tick() override {
+    ServeWeb();
+    WriteMetrics();
     const absl::Status ticked = fleet_->Tick();
     if (!ticked.ok()) {
       log_.Error("what is due could not be started", {{"error", ticked.ToString()}});
@@ -168,6 +187,7 @@ class FleetServerImpl final : public FleetServer {
 
   void Shutdown(absl::Duration grace) override {
     if (server_ == nullptr) return;
+    web_.reset();
     // Whoever asks is sent elsewhere before calls begin to fail.
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
     server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(grace));
@@ -181,12 +201,60 @@ class FleetServerImpl final : public FleetServer {
     const bool all_plain =
         std::all_of(options_.listen.begin(), options_.listen.end(),
                     [&](const std::string& address) { return IsPlain(options_, address); });
-    if (all_plain) return absl::OkStatus();
+    if (all_plain && options_.web.listen.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(identity_, Identity::Open({.directory = options_.state_directory + "/identity",
                                                 .server_names = ServerNames(options_)},
                                                coordinator_->state(), clock_.Now()));
-    enrollment_.emplace(*identity_, clock_, &log_);
+    if (!all_plain) enrollment_.emplace(*identity_, clock_, &log_);
     return absl::OkStatus();
+  }
+
+  // Certificates and figures for Prometheus are looked at where they are.
+  std::optional<absl::Time> CertificateExpiry() {
+    if (identity_ == nullptr) return std::nullopt;
+    const auto pem = identity::ReadPrivateFile(identity_->server_file());
+    if (!pem.ok() || !pem->has_value()) return std::nullopt;
+    const auto certificate = identity::Certificate::FromPem(**pem);
+    if (!certificate.ok()) return std::nullopt;
+    return certificate->not_after();
+  }
+
+  void WriteMetrics() {
+    if (options_.textfile.empty() || clock_.Monotonic() < next_textfile_) return;
+    next_textfile_ = clock_.Monotonic() + kTextfileInterval;
+    const absl::Status written = WriteTextfile(options_.textfile, metrics_->Text());
+    if (!written.ok() && !textfile_failed_) {
+      log_.Warning("the textfile could not be written", {{"error", written.ToString()}});
+    }
+    textfile_failed_ = !written.ok();
+  }
+
+  // Called every second: says once that the page is not served, and once that it is.
+  void ServeWeb() {
+    if (options_.web.listen.empty() || web_ != nullptr || clock_.Monotonic() < next_web_try_) {
+      return;
+    }
+    next_web_try_ = clock_.Monotonic() + kWebTryInterval;
+    const auto metrics = [this] { return metrics_->Text(); };
+    absl::StatusOr<std::unique_ptr<WebService>> web = WebService::Start(
+        {.web = options_.web, .names = ServerNames(options_), .version = VersionNumber()},
+        *identity_, InProcessChannel(), metrics, clock_, log_);
+    if (!web.ok()) {
+      if (!web_failed_) {
+        log_.Warning("the web page is not served yet", {{"reason", web.status().ToString()}});
+      }
+      web_failed_ = true;
+      return;
+    }
+    web_ = *std::move(web);
+    log_.Info("the web page is served", {{"address", web_->page_address()}});
+    MutexLock lock(&page_mutex_);
+    page_address_ = web_->page_address();
+  }
+
+  std::string PageAddress() {
+    MutexLock lock(&page_mutex_);
+    return page_address_;
   }
 
   // Unset where the name is too long for a socket.
@@ -253,6 +321,14 @@ class FleetServerImpl final : public FleetServer {
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   absl::Duration next_maintenance_ = absl::ZeroDuration();
+  std::optional<MetricsSource> metrics_;  // calls server_
+  absl::Duration next_textfile_ = absl::ZeroDuration();
+  bool textfile_failed_ = false;
+  std::unique_ptr<WebService> web_;  // calls server_ and metrics_
+  absl::Duration next_web_try_ = absl::ZeroDuration();
+  bool web_failed_ = false;
+  Mutex page_mutex_;
+  std::string page_address_ ABSL_GUARDED_BY(page_mutex_);
 };
 
 }  // namespace

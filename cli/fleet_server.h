@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/web/web_options.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/volume_rules.h"
@@ -46,9 +47,13 @@ class FleetServer {
     absl::Duration lease_ttl = absl::Minutes(5);
     VolumeRules rules = {};
     int64_t runs_at_once = 0;  // 0: no limit
+    WebOptions web = {};
+    // Where figures for node_exporter are written; empty: nowhere.
+    std::string textfile = {};
   };
 
-  // Opens the state directory and serves. `clock` and `log` must outlive the server.
+  // Opens the state directory and serves. A web page that cannot be served is told to the log, and
+  // tried again: deduping does not wait for it. `clock` and `log` must outlive the server.
   //
   // FAILED_PRECONDITION  the state directory is in use.
   // UNAVAILABLE          an address cannot be listened on.

@@ -1,5 +1,8 @@
 #include "cli/settings.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+
 namespace onefold {
 namespace {
 
@@ -25,6 +28,60 @@ absl::Status CheckUnquoted(absl::string_view value) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWebListen(absl::string_view value) {
+  if (value == "off" || (!absl::StartsWith(value, "unix:") && CheckListenAddress(value).ok())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("is neither IP:PORT nor off");
+}
+
+absl::Status CheckWebAddress(absl::string_view value) {
+  absl::string_view rest = value;
+  if (value.empty() ||
+      ((absl::ConsumePrefix(&rest, "https://") || absl::ConsumePrefix(&rest, "http://")) &&
+       !rest.empty() && CheckUnquoted(rest).ok())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("does not begin with https:// or http://");
+}
+
+// Of whoever serves the web page.
+std::vector<Setting> WebSettings() {
+  return {
+      {.key = "web_listen",
+       .default_value = "127.0.0.1:7180",
+       .help = "where the web page is served: IP:PORT, without TLS on loopback, with it elsewhere; "
+               "off",
+       .parameter = "ADDRESS",
+       .check = CheckWebListen},
+      {.key = "web_address",
+       .help = "what people type to reach the web page (https://nas1.example:7180); its name is "
+               "accepted beside addresses and this machine's own",
+       .parameter = "URL",
+       .check = CheckWebAddress},
+      {.key = "web_certificate",
+       .help = "PEM file with key, certificate and chain that browsers are shown; without it, a "
+               "certificate of the fleet's authority",
+       .parameter = "FILE",
+       .check = CheckAbsolutePathOrEmpty},
+      {.key = "web_loopback_role",
+       .default_value = "none",
+       .help = "what everybody on this machine may do on a web page on loopback without signing in",
+       .parameter = "ROLE",
+       .choices = "none|viewer|operator|admin"},
+      {.key = "metrics_for",
+       .default_value = "loopback",
+       .help = "who may read /metrics of the web page, without signing in",
+       .parameter = "WHO",
+       .choices = "nobody|loopback|everybody"},
+      {.key = "textfile",
+       .help = "a file for node_exporter's textfile collector "
+               "(/var/lib/prometheus/node-exporter/onefold.prom), written once a minute",
+       .parameter = "FILE",
+       .check = CheckAbsolutePathOrEmpty},
+  };
 }
 
 // Of a worker, be it alone or beside its coordinator.
@@ -150,6 +207,7 @@ std::vector<Setting> CoordinatorSettings() {
        .minimum = 1,
        .maximum = 100'000},
   };
+  Append(settings, WebSettings());
   Append(settings, LogSettings());
   return settings;
 }
@@ -212,6 +270,7 @@ std::vector<Setting> StandaloneSettings() {
         .help = "where `onefold run` and others reach it; may be empty",
         .parameter = "ADDRESS",
         .check = CheckListenAddress}});
+  Append(settings, WebSettings());
   Append(settings, LogSettings());
   return settings;
 }

@@ -92,6 +92,8 @@ FleetServer::Options ServerOptions(const Config& config) {
   FleetServer::Options options;
   options.state_directory = absl::StrCat(config.Text("state_directory"), "/coordinator");
   options.listen = config.List("listen");
+  options.web = WebOptionsOf(config);
+  options.textfile = config.Text("textfile");
   return options;
 }
 

@@ -5,7 +5,7 @@
 #   onefold_test(NAME TIER SRCS a_test.cc… DEPS targets… [TIMEOUT seconds])
 #   onefold_script_test(NAME TIER COMMAND python3 a_test.py… [TIMEOUT seconds])
 #
-# TIER is unit, sim, btrfs, e2e or packages and becomes the ctest label: `ctest -L unit` picks one.
+# TIER is unit, sim, btrfs, e2e, browser or packages and becomes the ctest label: `ctest -L unit` picks one.
 
 set(ONEFOLD_SANITIZE "" CACHE STRING "Build with a sanitizer: address, thread or nothing")
 set_property(CACHE ONEFOLD_SANITIZE PROPERTY STRINGS "" address thread)
@@ -169,8 +169,8 @@ macro(_onefold_check_arguments function name)
 endmacro()
 
 function(_onefold_check_tier name tier)
-  if(NOT tier MATCHES "^(unit|sim|btrfs|e2e|packages)$")
-    message(FATAL_ERROR "${name}: '${tier}' is no tier; unit, sim, btrfs, e2e or packages")
+  if(NOT tier MATCHES "^(unit|sim|btrfs|e2e|browser|packages)$")
+    message(FATAL_ERROR "${name}: '${tier}' is no tier; unit, sim, btrfs, e2e, browser or packages")
   endif()
 endfunction()
 

@@ -92,10 +92,14 @@ class Converter {
 };
 
 absl::StatusOr<std::vector<YAML::Node>> Load(absl::string_view text) {
-  // yaml-cpp reports by exceptions; they end here.
+  // yaml-cpp reports by exceptions; they end here. A quotation mark that is never closed would make
+  // a value of all that follows, without an error: so the end is marked.
   try {
-    return YAML::LoadAll(std::string(text));
+    return YAML::LoadAll(absl::StrCat(text, "\n...\n"));
   } catch (const YAML::Exception& error) {
+    if (error.msg == YAML::ErrorMsg::DOC_IN_SCALAR) {
+      return YamlError(error.mark.line + 1, "", "a quotation mark above is never closed");
+    }
     return YamlError(error.mark.line + 1, "", absl::StrCat("this is not YAML: ", error.msg));
   }
 }

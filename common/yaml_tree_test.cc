@@ -38,6 +38,19 @@ TEST(YamlTreeTest, ErrorsNameTheLine) {
   EXPECT_THAT(Error("a: *nowhere\n"), HasSubstr("line 1"));
 }
 
+// It would swallow all settings that follow.
+TEST(YamlTreeTest, QuotationMarksAreClosed) {
+  for (const char* text : {"a: \"x\nb: 1\n", "a: 'x", "a: ['x, y]\nb: 1\n", "'a: 1\n"}) {
+    EXPECT_THAT(Error(text), HasSubstr("never closed")) << text;
+  }
+  for (const char* text : {"a: 'x'", "a: \"x\ny\"\n", "a: |\n  x\n", "a: 1\n...\n", "a: 1 # x"}) {
+    EXPECT_THAT(ParseYaml(text), IsOkAndHolds(SizeIs(1))) << text;
+  }
+  for (const char* text : {"", "\n", "# x", "---\n", "...\n"}) {
+    EXPECT_THAT(ParseYaml(text), IsOkAndHolds(SizeIs(0))) << text;
+  }
+}
+
 // Files come over the wire: a few hundred bytes must not cost a gigabyte, or the stack.
 TEST(YamlTreeTest, BombsAreRefused) {
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";

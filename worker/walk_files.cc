@@ -51,6 +51,9 @@ void WalkFiles::SortFiles() {
                                     a.identity.inode == b.identity.inode;
                            }),
                files_.end());
+  // They stay for the whole run, and were made by doubling.
+  files_.shrink_to_fit();
+  names_.shrink_to_fit();
 }
 
 std::string WalkFiles::PathOfDirectory(uint32_t directory) const {

@@ -140,9 +140,7 @@ std::vector<WalkMapping> WalkReader::Map(absl::Span<const uint32_t> numbers, Sto
 // One thread that reads, with the file it read from last.
 class WalkReader::Worker {
  public:
-  Worker(WalkReader& reader, Progress& progress) : reader_(reader), progress_(progress) {
-    buffer_.resize(kPieceBytes);
-  }
+  Worker(WalkReader& reader, Progress& progress) : reader_(reader), progress_(progress) {}
 
   // False: none of the files it lies in can be read.
   bool Read(const WalkMap& map, size_t number, char* checksums) {
@@ -171,6 +169,7 @@ class WalkReader::Worker {
     const int64_t offset = static_cast<int64_t>(mapping.OffsetAt(piece.address));
     const int64_t wanted = std::min<int64_t>(
         piece.length, reader_.files_.files()[mapping.file].identity.bytes - offset);
+    if (buffer_.size() < piece.length) buffer_.resize(piece.length);  // most are far below the most
     const std::vector<bool> resident = file_->ResidentPages(offset, wanted);
     int64_t done = 0;
     while (done < wanted) {

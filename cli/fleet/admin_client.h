@@ -45,6 +45,8 @@ class AdminClient {
   virtual absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& request) = 0;
   virtual absl::StatusOr<v1::RemoveUserResponse> RemoveUser(
       const v1::RemoveUserRequest& request) = 0;
+  virtual absl::StatusOr<v1::CreateSignInResponse> CreateSignIn(
+      const v1::CreateSignInRequest& request) = 0;
   virtual absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& request) = 0;
   virtual absl::StatusOr<v1::ListPoliciesResponse> ListPolicies(

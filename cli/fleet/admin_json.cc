@@ -189,13 +189,24 @@ std::string JoinTokenJson(const v1::CreateJoinTokenResponse& token, absl::string
 }
 
 std::string UserJson(absl::string_view name, v1::UserRole role, absl::string_view bundle_path,
-                     absl::string_view coordinator, const v1::CreateUserResponse& user) {
+                     absl::string_view coordinator, absl::string_view sign_in_link,
+                     const v1::CreateUserResponse& user) {
   Json json = Object("onefold.user.v1");
   json["name"] = std::string(name);
   json["role"] = RoleWord(role);
-  json["bundle"] = ReplaceNonUtf8(bundle_path);
+  json["bundle"] = TextOrNull(ReplaceNonUtf8(bundle_path));
   json["coordinator"] = TextOrNull(coordinator);
+  json["sign_in"] = TextOrNull(sign_in_link);
   json["expires_at"] = TimeOrNull(user.has_expire_time(), user.expire_time());
+  return OneLine(json);
+}
+
+std::string SignInJson(absl::string_view name, absl::string_view link,
+                       const v1::CreateSignInResponse& sign_in) {
+  Json json = Object("onefold.sign_in.v1");
+  json["name"] = std::string(name);
+  json["link"] = TextOrNull(link);
+  json["expires_at"] = TimeOrNull(sign_in.has_expire_time(), sign_in.expire_time());
   return OneLine(json);
 }
 

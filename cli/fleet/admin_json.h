@@ -19,7 +19,10 @@ std::string HostsJson(const std::vector<v1::Host>& hosts);
 std::string HostJson(const v1::Host& host, bool done);
 std::string JoinTokenJson(const v1::CreateJoinTokenResponse& token, absl::string_view join);
 std::string UserJson(absl::string_view name, v1::UserRole role, absl::string_view bundle_path,
-                     absl::string_view coordinator, const v1::CreateUserResponse& user);
+                     absl::string_view coordinator, absl::string_view sign_in_link,
+                     const v1::CreateUserResponse& user);
+std::string SignInJson(absl::string_view name, absl::string_view link,
+                       const v1::CreateSignInResponse& sign_in);
 std::string UsersJson(const std::vector<v1::User>& users);
 // `removed`: false in a dry run.
 std::string RemovedUserJson(const v1::User& user, bool removed);

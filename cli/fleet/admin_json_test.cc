@@ -94,8 +94,8 @@ TEST(AdminJsonTest, PoliciesTokensUsersErrors) {
   EXPECT_EQ(joined["token"], "of1-x");
   EXPECT_TRUE(joined["join"].is_null());
 
-  const json user = json::parse(UserJson("alice", v1::USER_ROLE_ADMIN, "a.pem", "", {}));
-  ExpectFields(user, {"name", "role", "bundle", "coordinator", "expires_at"});
+  const json user = json::parse(UserJson("alice", v1::USER_ROLE_ADMIN, "a.pem", "", "", {}));
+  ExpectFields(user, {"name", "role", "bundle", "coordinator", "sign_in", "expires_at"});
 
   const json error = json::parse(ErrorJson(absl::NotFoundError("no \xff")));
   EXPECT_EQ(error["schema"], "onefold.error.v1");

@@ -15,6 +15,7 @@
 #include "cli/fleet/name_command.h"
 #include "cli/fleet/policy_commands.h"
 #include "cli/fleet/run_commands.h"
+#include "cli/fleet/sign_in_commands.h"
 #include "cli/fleet/user_commands.h"
 #include "cli/fleet/verb.h"
 #include "common/clock.h"
@@ -93,7 +94,9 @@ constexpr Command kUserAdd =
 constexpr Command kUserList = Leaf<ListUsersVerb>("list", "", "people and what they may do");
 constexpr Command kUserRemove =
     Leaf<RemoveUserVerb>("remove", "NAME", "revoke a person's certificate");
-constexpr const Command* kUserCommands[] = {&kUserAdd, &kUserList, &kUserRemove};
+constexpr Command kUserLink =
+    Leaf<SignInLinkVerb>("link", "NAME", "a link to the web page, good once");
+constexpr const Command* kUserCommands[] = {&kUserAdd, &kUserList, &kUserLink, &kUserRemove};
 constexpr CommandGroup kUserGroup = {.name = "onefold fleet user",
                                      .introduction = "People who may ask the coordinator.\n",
                                      .commands = kUserCommands,

@@ -85,6 +85,10 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::RemoveUserResponse> RemoveUser(const v1::RemoveUserRequest& request) override {
     return Call(&v1::AdminService::StubInterface::RemoveUser, request);
   }
+  absl::StatusOr<v1::CreateSignInResponse> CreateSignIn(
+      const v1::CreateSignInRequest& request) override {
+    return Call(&v1::AdminService::StubInterface::CreateSignIn, request);
+  }
   absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& request) override {
     return Call(&v1::AdminService::StubInterface::ApplyPolicies, request);

@@ -16,6 +16,7 @@
 #include "cli/fleet/admin_json.h"
 #include "cli/fleet/admin_words.h"
 #include "cli/fleet/host_commands.h"
+#include "cli/fleet/sign_in_commands.h"
 #include "cli/fleet/table.h"
 #include "cli/fleet/user_bundle.h"
 #include "cli/run_summary.h"
@@ -31,11 +32,13 @@ constexpr char kAddHelp[] =
     R"(Usage:  onefold fleet user add NAME --role viewer|operator|admin [OPTIONS]
 
 Makes a person's certificate and writes it, with its key, into a file that only you may read. Whoever
-has it may do what the role says. An earlier certificate of that NAME is no longer good then.
+has it may do what the role says. An earlier certificate of that NAME is no longer good then. Where the
+coordinator serves the web page, a link is printed with which NAME signs in to it, once, within a day.
 
   --role ROLE              viewer: looks · operator: also starts, stops and drains · admin: everything
   --output FILE            the file; default onefold-NAME.pem
   --install                keep it as your own: ~/.config/onefold/user.pem
+  --web                    no file: only a link to the web page
   --address HOST[:PORT]    where the person finds the coordinator, if it does not know that itself
 )";
 
@@ -86,6 +89,30 @@ absl::StatusOr<std::string> BundlePath(const Options& options, const std::string
   return path;
 }
 
+// Somebody who only uses a browser: the key of the certificate is thrown away.
+absl::StatusOr<int> AddWebUser(const VerbCall& call, const std::string& name, v1::UserRole role) {
+  if (call.options.Has("--output") || call.options.Has("--install")) {
+    return absl::InvalidArgumentError("--web writes no file: without --output and --install");
+  }
+  ASSIGN_OR_RETURN(const KeyAndRequest key, call.around.new_key());
+  v1::CreateUserRequest request;
+  request.set_name(name);
+  request.set_role(role);
+  request.set_certificate_request_pem(key.request_pem);
+  ASSIGN_OR_RETURN(const v1::CreateUserResponse response, call.client.CreateUser(request));
+  ASSIGN_OR_RETURN(const std::string link, LinkForNewUser(call.client, name));
+  if (link.empty()) {
+    return absl::FailedPreconditionError(
+        "this coordinator serves no web page: see web_listen in its configuration");
+  }
+  call.Print(UserJson(name, role, "", response.address(), link, response),
+             absl::StrCat(Escape(link), "\n"));
+  if (!call.json) {
+    call.console().Say("Whoever opens it first, within a day, is signed in as that person.\n");
+  }
+  return kExitDone;
+}
+
 absl::StatusOr<int> AddUser(const VerbCall& call) {
   const std::string& name = call.options.operands()[0];
   RETURN_IF_ERROR(CheckUserName(name));
@@ -101,6 +128,7 @@ absl::StatusOr<int> AddUser(const VerbCall& call) {
                      "--address");
     bundle.coordinator = address.text;
   }
+  if (call.options.Has("--web")) return AddWebUser(call, name, *role);
   ASSIGN_OR_RETURN(const std::string path, BundlePath(call.options, name));
   absl::StatusOr<UserBundleFile> file = UserBundleFile::Create(path);
   if (absl::IsAlreadyExists(file.status())) {
@@ -122,8 +150,14 @@ absl::StatusOr<int> AddUser(const VerbCall& call) {
   bundle.authority_pem = response.authority_pem();
   ASSIGN_OR_RETURN(const std::string text, FormatUserBundle(bundle));
   RETURN_IF_ERROR(file->Write(text));
-  call.Print(UserJson(name, *role, path, bundle.coordinator, response),
+  ASSIGN_OR_RETURN(const std::string link, LinkForNewUser(call.client, name),
+                   "the file is written, but there is no link to the web page");
+  call.Print(UserJson(name, *role, path, bundle.coordinator, link, response),
              absl::StrCat(Escape(path), "\n"));
+  if (!call.json && !link.empty()) {
+    call.console().Say(
+        absl::StrCat("To sign in to the web page, once, within a day:\n  ", Escape(link), "\n"));
+  }
   if (!call.json && !call.options.Has("--install")) {
     call.console().Say(absl::StrCat("Give this file to ", name,
                                     " over a safe way, to be kept as ~/.config/onefold/user.pem "
@@ -182,13 +216,16 @@ absl::StatusOr<int> RemoveUser(const VerbCall& call) {
 }  // namespace
 
 const Verb& AddUserVerb() {
-  static const Verb* const verb =
-      new Verb{"onefold fleet user add",
-               kAddHelp,
-               {{"--role", true}, {"--output", true}, {"--install", false}, {"--address", true}},
-               1,
-               1,
-               &AddUser};
+  static const Verb* const verb = new Verb{"onefold fleet user add",
+                                           kAddHelp,
+                                           {{"--role", true},
+                                            {"--output", true},
+                                            {"--install", false},
+                                            {"--web", false},
+                                            {"--address", true}},
+                                           1,
+                                           1,
+                                           &AddUser};
   return *verb;
 }
 

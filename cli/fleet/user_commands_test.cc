@@ -61,6 +61,19 @@ TEST_F(AddUserTest, NothingIsAskedForThatCannotBeKept) {
   EXPECT_THAT(client_.create_user.requests, SizeIs(1));
 }
 
+TEST_F(AddUserTest, ShowsTheWayToTheWebPage) {
+  AnswerUser();
+  v1::CreateSignInResponse sign_in;
+  sign_in.set_token("abc");
+  sign_in.set_page_address("http://127.0.0.1:7180");
+  client_.create_sign_in.Answer(sign_in);
+  EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "viewer", "--output", path_}), 0);
+  EXPECT_THAT(console_.err, HasSubstr("http://127.0.0.1:7180/#/sign-in/abc"));
+  EXPECT_EQ(Run(AddUserVerb(), {"bob", "--role", "viewer", "--web"}), 0);
+  EXPECT_THAT(console_.out, HasSubstr("http://127.0.0.1:7180/#/sign-in/abc\n"));
+  EXPECT_EQ(client_.create_sign_in.requests.at(1).name(), "bob");
+}
+
 TEST_F(AddUserTest, NoFileIsLeftWhenItFails) {
   client_.create_user.Fail(absl::PermissionDeniedError("user:bob is no admin"));
   EXPECT_EQ(Run(AddUserVerb(), {"alice", "--role", "admin", "--output", path_}), 1);

@@ -86,6 +86,11 @@ v1::User ToProto(const IdentityOffice::Person& person) {
   return user;
 }
 
+absl::Status NoAuthority() {
+  return absl::FailedPreconditionError(
+      "this coordinator speaks plain text and has no authority: nobody needs a certificate here");
+}
+
 }  // namespace
 
 void AdminService::Note(const grpc::ServerContext& context, absl::string_view what,
@@ -203,8 +208,7 @@ grpc::Status AdminService::ForgetHost(grpc::ServerContext* context,
 
 absl::StatusOr<IdentityOffice*> AdminService::Identity() const {
   if (identity_ != nullptr) return identity_;
-  return absl::FailedPreconditionError(
-      "this coordinator speaks plain text and has no authority: nobody needs a certificate here");
+  return NoAuthority();
 }
 
 grpc::Status AdminService::CreateJoinToken(grpc::ServerContext* context,
@@ -212,6 +216,7 @@ grpc::Status AdminService::CreateJoinToken(grpc::ServerContext* context,
                                            v1::CreateJoinTokenResponse* response) {
   const auto create = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(IdentityOffice * identity, Identity());
+    if (!options_.hosts_join) return NoAuthority();
     const absl::Duration ttl = absl::Seconds(request->ttl().seconds());
     ASSIGN_OR_RETURN(IdentityOffice::JoinToken token,
                      identity->CreateJoinToken(ttl, request->request_id(),
@@ -271,6 +276,23 @@ grpc::Status AdminService::RemoveUser(grpc::ServerContext* context,
   };
   const grpc::Status status = ToGrpcStatus(remove());
   Note(*context, "a person was removed", {{"name", request->name()}}, status);
+  return status;
+}
+
+grpc::Status AdminService::CreateSignIn(grpc::ServerContext* context,
+                                        const v1::CreateSignInRequest* request,
+                                        v1::CreateSignInResponse* response) {
+  const auto create = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(IdentityOffice * identity, Identity());
+    ASSIGN_OR_RETURN(IdentityOffice::SignIn sign_in,
+                     identity->CreateSignIn(request->name(), clock_.Now()));
+    response->set_token(std::move(sign_in.token));
+    *response->mutable_expire_time() = ToTimestamp(sign_in.expire_time);
+    response->set_page_address(options_.page_address());
+    return absl::OkStatus();
+  };
+  const grpc::Status status = ToGrpcStatus(create());
+  Note(*context, "a link to the web page was made", {{"name", request->name()}}, status);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #ifndef ONEFOLD_COORDINATOR_FLEET_ADMIN_SERVICE_H_
 #define ONEFOLD_COORDINATOR_FLEET_ADMIN_SERVICE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -21,6 +22,10 @@ class AdminService final : public v1::AdminService::Service {
  public:
   struct Options {
     std::string public_address;  // "host:port" that hosts are told to join at; may be empty
+    // Whether hosts can join here: somebody serves them who lets them in.
+    bool hosts_join = true;
+    // Where the web page is ("https://nas1.example:7180"); empty where none is served.
+    std::function<std::string()> page_address = [] { return std::string(); };
   };
 
   // All must outlive the service. `identity`: null where nobody has a certificate (one process, or
@@ -46,6 +51,8 @@ class AdminService final : public v1::AdminService::Service {
                                v1::CreateJoinTokenResponse* response) override;
   grpc::Status CreateUser(grpc::ServerContext* context, const v1::CreateUserRequest* request,
                           v1::CreateUserResponse* response) override;
+  grpc::Status CreateSignIn(grpc::ServerContext* context, const v1::CreateSignInRequest* request,
+                            v1::CreateSignInResponse* response) override;
   grpc::Status ListUsers(grpc::ServerContext* context, const v1::ListUsersRequest* request,
                          v1::ListUsersResponse* response) override;
   grpc::Status RemoveUser(grpc::ServerContext* context, const v1::RemoveUserRequest* request,

@@ -36,6 +36,9 @@ class FakeIdentityOffice final : public IdentityOffice {
                              .authority_pem = "authority",
                              .expire_time = now};
   }
+  absl::StatusOr<SignIn> CreateSignIn(absl::string_view name, absl::Time now) override {
+    return SignIn{.token = absl::StrCat("sign-in-", name), .expire_time = now};
+  }
   absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time) override {
     if (name != "ann") return absl::NotFoundError("there is nobody of this name");
     return People()[0];
@@ -226,6 +229,15 @@ TEST_F(AdminServiceTest, RunsArePagedAndWatched) {
   EXPECT_EQ(response.run().state(), v1::RUN_STATE_CANCELLED);
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(AdminServiceTest, PeopleGetAWayToThePage) {
+  v1::CreateSignInRequest request;
+  request.set_name("ann");
+  const v1::CreateSignInResponse response = Call(&Stub::CreateSignIn, request);
+  ASSERT_TRUE(status_.ok());
+  EXPECT_EQ(response.token(), "sign-in-ann");
+  EXPECT_EQ(response.page_address(), "");
 }
 
 TEST_F(AdminServiceTest, WrongPolicyNamesTheLine) {

@@ -43,13 +43,14 @@ constexpr Row kRows[] = {
     {"/onefold.v1.AdminService/CancelRun", Who::kOperator},
     {"/onefold.v1.AdminService/PauseRun", Who::kOperator},
     {"/onefold.v1.AdminService/ResumeRun", Who::kOperator},
+    {"/onefold.v1.AdminService/ApplyPolicies", Who::kOperator},
 
     {"/onefold.v1.AdminService/ForgetHost", Who::kAdmin},
     {"/onefold.v1.AdminService/CreateJoinToken", Who::kAdmin},
     {"/onefold.v1.AdminService/CreateUser", Who::kAdmin},
     {"/onefold.v1.AdminService/ListUsers", Who::kAdmin},
     {"/onefold.v1.AdminService/RemoveUser", Who::kAdmin},
-    {"/onefold.v1.AdminService/ApplyPolicies", Who::kAdmin},
+    {"/onefold.v1.AdminService/CreateSignIn", Who::kAdmin},
     {"/onefold.v1.AdminService/DeletePolicy", Who::kAdmin},
     // Over a Unix socket only, whoever calls: see maintenance_service.h.
     {"/onefold.v1.MaintenanceService/HoldCheckpoint", Who::kAdmin},

@@ -102,6 +102,9 @@ TEST(AccessTableTest, Roles) {
   EXPECT_THAT(CheckAccess(Admin("StartRuns"), Person(Role::kViewer)),
               HasCode(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(CheckAccess(Admin("StartRuns"), Person(Role::kOperator)), IsOk());
+  EXPECT_THAT(CheckAccess(Admin("ApplyPolicies"), Person(Role::kOperator)), IsOk());
+  EXPECT_THAT(CheckAccess(Admin("ApplyPolicies"), Person(Role::kViewer)),
+              HasCode(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(CheckAccess(Admin("CreateUser"), Person(Role::kOperator)),
               HasCode(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(CheckAccess(Admin("CreateUser"), Person(Role::kAdmin)), IsOk());

@@ -67,8 +67,9 @@ absl::StatusOr<std::unique_ptr<Identity>> Identity::Open(Options options,
   ASSIGN_OR_RETURN(auto tokens, identity::TokenBook::Open(state, std::move(token_key)));
   ASSIGN_OR_RETURN(auto roster,
                    identity::Roster::Open(state, identity::Authority::kClientLifetime));
-  std::unique_ptr<Identity> opened(
-      new Identity(std::move(authority), std::move(tokens), std::move(roster)));
+  ASSIGN_OR_RETURN(auto sign_ins, identity::SignInBook::Open(state));
+  std::unique_ptr<Identity> opened(new Identity(std::move(authority), std::move(tokens),
+                                                std::move(roster), std::move(sign_ins)));
   MutexLock lock(&opened->mutex_);
   opened->PublishRevocations();
   return opened;
@@ -138,6 +139,7 @@ absl::Status Identity::Maintain(absl::Time now) {
   RETURN_IF_ERROR(authority_->Maintain(now), "the fleet's authority");
   RETURN_IF_ERROR(tokens_->DropExpired(now), "join tokens");
   RETURN_IF_ERROR(roster_->DropExpired(now), "revocations");
+  RETURN_IF_ERROR(sign_ins_->DropExpired(now), "sessions");
   PublishRevocations();
   return absl::OkStatus();
 }
@@ -184,7 +186,58 @@ absl::StatusOr<Identity::Person> Identity::RemoveUser(absl::string_view name, ab
   MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(Person person, roster_->RevokeUser(name, now));
   PublishRevocations();
+  // Worth nothing from here on; what is left of them if this fails goes with the time.
+  (void)sign_ins_->EndAllOf(name);
   return person;
+}
+
+absl::StatusOr<Caller> Identity::PersonOf(const identity::SignInBook::Owner& owner,
+                                          absl::Time now) const {
+  const storage::v1::UserRecord* const user = roster_->FindUser(owner.name);
+  if (user == nullptr || user->serial() != owner.serial ||
+      now >= absl::FromUnixMillis(user->certificate_expire_time_unix_millis())) {
+    return absl::UnauthenticatedError("sign in again: ask for a new link");
+  }
+  return Caller{.kind = Caller::Kind::kUser, .id = owner.name, .role = ParseRole(user->role())};
+}
+
+absl::StatusOr<Identity::SignIn> Identity::CreateSignIn(absl::string_view name, absl::Time now) {
+  MutexLock lock(&mutex_);
+  const storage::v1::UserRecord* const user = roster_->FindUser(name);
+  if (user == nullptr) return absl::NotFoundError("there is nobody of this name");
+  ASSIGN_OR_RETURN(
+      identity::SignInBook::Secret secret,
+      sign_ins_->CreateToken({.name = std::string(name), .serial = user->serial()}, now));
+  return SignIn{.token = std::move(secret.text), .expire_time = secret.expire_time};
+}
+
+absl::StatusOr<Identity::WebSession> Identity::SignInToPage(absl::string_view token,
+                                                            const std::string& peer,
+                                                            absl::Time now) {
+  MutexLock lock(&mutex_);
+  if (!tries_.MayTry(peer, now)) {
+    return absl::ResourceExhaustedError("too many wrong tries: wait a minute");
+  }
+  absl::StatusOr<identity::SignInBook::Owner> owner = sign_ins_->FindToken(token, now);
+  absl::StatusOr<Caller> person = owner.ok() ? PersonOf(*owner, now) : owner.status();
+  if (absl::IsUnauthenticated(person.status())) tries_.CountWrongTry(peer, now);
+  RETURN_IF_ERROR(person.status());
+  ASSIGN_OR_RETURN(identity::SignInBook::Session session, sign_ins_->Spend(token, now));
+  return WebSession{.cookie = std::move(session.cookie.text),
+                    .expire_time = session.cookie.expire_time,
+                    .caller = *std::move(person)};
+}
+
+absl::StatusOr<Caller> Identity::SessionCaller(absl::string_view cookie, absl::Time now) const {
+  MutexLock lock(&mutex_);
+  const auto owner = sign_ins_->FindSession(cookie, now);
+  if (!owner.has_value()) return absl::UnauthenticatedError("sign in: ask for a link");
+  return PersonOf(*owner, now);
+}
+
+absl::Status Identity::SignOut(absl::string_view cookie) {
+  MutexLock lock(&mutex_);
+  return sign_ins_->EndSession(cookie);
 }
 
 std::vector<Identity::Person> Identity::People() const {

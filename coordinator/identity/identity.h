@@ -20,6 +20,7 @@
 #include "coordinator/identity/caller.h"
 #include "coordinator/identity/identity_office.h"
 #include "coordinator/identity/roster.h"
+#include "coordinator/identity/sign_in_book.h"
 #include "coordinator/identity/token_book.h"
 #include "coordinator/identity/try_limiter.h"
 #include "coordinator/ordered_store.h"
@@ -36,6 +37,12 @@ class Identity final : public IdentityOffice {
   struct Joined {
     std::string host_id;
     IssuedCertificate certificate;
+  };
+  // A browser that has signed in.
+  struct WebSession {
+    std::string cookie;  // the secret that proves it
+    absl::Time expire_time;
+    Caller caller;
   };
   // Of display names.
   static constexpr size_t kDisplayNameBytesMax = 253;
@@ -60,6 +67,18 @@ class Identity final : public IdentityOffice {
   // What the door asks on every call: the caller's certificate was revoked.
   bool IsRevoked(const Caller& caller, absl::string_view serial) const;
 
+  // Makes a session of a token of CreateSignIn. `peer`: as of Join.
+  //
+  // UNAUTHENTICATED     the token is not good, or its owner is no more.
+  // RESOURCE_EXHAUSTED  too many wrong tries from there, or the disk is full.
+  absl::StatusOr<WebSession> SignInToPage(absl::string_view token, const std::string& peer,
+                                          absl::Time now);
+  // Who a browser speaks for, with the role the person has now. UNAUTHENTICATED: the session is
+  // over, or the person was removed or added anew since.
+  absl::StatusOr<Caller> SessionCaller(absl::string_view cookie, absl::Time now) const;
+  // Idempotent.
+  absl::Status SignOut(absl::string_view cookie);
+
   // Renews the coordinator's certificate and forgets what is over. Call it once an hour.
   absl::Status Maintain(absl::Time now);
 
@@ -72,6 +91,7 @@ class Identity final : public IdentityOffice {
   absl::StatusOr<IssuedCertificate> CreateUser(absl::string_view name, Role role,
                                                absl::string_view certificate_request_pem,
                                                absl::Time now) override;
+  absl::StatusOr<SignIn> CreateSignIn(absl::string_view name, absl::Time now) override;
   absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time now) override;
   std::vector<Person> People() const override;
   absl::Status ForgetHost(absl::string_view host_id, absl::Time now) override;
@@ -80,10 +100,17 @@ class Identity final : public IdentityOffice {
 
  private:
   Identity(std::unique_ptr<identity::Authority> authority,
-           std::unique_ptr<identity::TokenBook> tokens, std::unique_ptr<identity::Roster> roster)
-      : authority_(std::move(authority)), tokens_(std::move(tokens)), roster_(std::move(roster)) {}
+           std::unique_ptr<identity::TokenBook> tokens, std::unique_ptr<identity::Roster> roster,
+           std::unique_ptr<identity::SignInBook> sign_ins)
+      : authority_(std::move(authority)),
+        tokens_(std::move(tokens)),
+        roster_(std::move(roster)),
+        sign_ins_(std::move(sign_ins)) {}
 
   IssuedCertificate Issue(const identity::Certificate& certificate) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The person behind a token or a session, if it is still the one it was made for.
+  absl::StatusOr<Caller> PersonOf(const identity::SignInBook::Owner& owner, absl::Time now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What IsRevoked looks at becomes what the roster says.
   void PublishRevocations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,6 +119,7 @@ class Identity final : public IdentityOffice {
   const std::unique_ptr<identity::Authority> authority_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<identity::TokenBook> tokens_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<identity::Roster> roster_ ABSL_PT_GUARDED_BY(mutex_);
+  const std::unique_ptr<identity::SignInBook> sign_ins_ ABSL_PT_GUARDED_BY(mutex_);
   identity::TryLimiter tries_ ABSL_GUARDED_BY(mutex_);
 
   // Asked on every call, so nobody waits for the disk here. Taken after mutex_.

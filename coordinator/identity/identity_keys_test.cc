@@ -11,6 +11,8 @@ TEST(IdentityKeysTest, BytesAreFrozen) {
   EXPECT_EQ(UserKey("ann"), "Iuann");
   EXPECT_EQ(RevocationKey(HostSubject("abc")), "Irhost:abc");
   EXPECT_EQ(RevocationKey(SerialSubject("0f")), "Irserial:0f");
+  EXPECT_EQ(SignInKey("digest"), "Isdigest");
+  EXPECT_EQ(SessionKey("digest"), "Iwdigest");
 }
 
 }  // namespace

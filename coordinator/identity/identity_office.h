@@ -59,6 +59,14 @@ class IdentityOffice {
                                                        absl::string_view certificate_request_pem,
                                                        absl::Time now) = 0;
 
+  struct SignIn {
+    std::string token;
+    absl::Time expire_time;
+  };
+  // A token with which the person signs in to the web page, once and soon. NOT_FOUND: there is no
+  // such name.
+  virtual absl::StatusOr<SignIn> CreateSignIn(absl::string_view name, absl::Time now) = 0;
+
   // Revokes all certificates of a person. NOT_FOUND: there is no such name.
   virtual absl::StatusOr<Person> RemoveUser(absl::string_view name, absl::Time now) = 0;
 

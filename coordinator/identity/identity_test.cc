@@ -159,6 +159,59 @@ TEST_F(IdentityTest, OtherCertificatesAreNobody) {
       HasCode(absl::StatusCode::kUnauthenticated));
 }
 
+// A browser is in for as long as its owner is who they were, with the role they have now.
+TEST_F(IdentityTest, PeopleSignInToThePage) {
+  EXPECT_THAT(identity_->CreateSignIn("ann", kNow), HasCode(absl::StatusCode::kNotFound));
+  ASSERT_THAT(identity_->CreateUser("ann", Role::kViewer, NewRequest(), kNow), IsOk());
+  const std::string token = identity_->CreateSignIn("ann", kNow)->token;
+  const auto session = identity_->SignInToPage(token, "peer", kNow);
+  ASSERT_THAT(session, IsOk());
+  EXPECT_EQ(session->caller,
+            (Caller{.kind = Caller::Kind::kUser, .id = "ann", .role = Role::kViewer}));
+  EXPECT_THAT(identity_->SessionCaller(session->cookie, kNow), IsOkAndHolds(session->caller));
+  EXPECT_THAT(identity_->SignInToPage(token, "peer", kNow),
+              HasCode(absl::StatusCode::kUnauthenticated));
+
+  // Added anew, say because a key was lost: whoever was in is out.
+  ASSERT_THAT(identity_->CreateUser("ann", Role::kAdmin, NewRequest(), kNow), IsOk());
+  EXPECT_THAT(identity_->SessionCaller(session->cookie, kNow),
+              HasCode(absl::StatusCode::kUnauthenticated));
+  const auto next =
+      identity_->SignInToPage(identity_->CreateSignIn("ann", kNow)->token, "peer", kNow);
+  ASSERT_THAT(next, IsOk());
+  EXPECT_EQ(identity_->SessionCaller(next->cookie, kNow)->role, Role::kAdmin);
+  const std::string unused = identity_->CreateSignIn("ann", kNow)->token;
+  ASSERT_THAT(identity_->RemoveUser("ann", kNow), IsOk());
+  EXPECT_THAT(identity_->SessionCaller(next->cookie, kNow),
+              HasCode(absl::StatusCode::kUnauthenticated));
+  EXPECT_THAT(identity_->SignInToPage(unused, "peer", kNow),
+              HasCode(absl::StatusCode::kUnauthenticated));
+}
+
+TEST_F(IdentityTest, SigningOutEndsOneBrowser) {
+  ASSERT_THAT(identity_->CreateUser("ann", Role::kViewer, NewRequest(), kNow), IsOk());
+  const auto here =
+      identity_->SignInToPage(identity_->CreateSignIn("ann", kNow)->token, "peer", kNow);
+  const auto there =
+      identity_->SignInToPage(identity_->CreateSignIn("ann", kNow)->token, "peer", kNow);
+  ASSERT_THAT(identity_->SignOut(here->cookie), IsOk());
+  EXPECT_THAT(identity_->SessionCaller(here->cookie, kNow),
+              HasCode(absl::StatusCode::kUnauthenticated));
+  EXPECT_THAT(identity_->SessionCaller(there->cookie, kNow), IsOk());
+}
+
+TEST_F(IdentityTest, WrongLinksMakeWait) {
+  ASSERT_THAT(identity_->CreateUser("ann", Role::kViewer, NewRequest(), kNow), IsOk());
+  const std::string token = identity_->CreateSignIn("ann", kNow)->token;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(identity_->SignInToPage("wrong", "peer", kNow),
+                HasCode(absl::StatusCode::kUnauthenticated));
+  }
+  EXPECT_THAT(identity_->SignInToPage(token, "peer", kNow),
+              HasCode(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(identity_->SignInToPage(token, "another", kNow), IsOk());
+}
+
 TEST_F(IdentityTest, MaintenanceForgetsWhatIsOver) {
   NewSecret();
   EXPECT_EQ(state_.rows().size(), 1u);

@@ -157,6 +157,11 @@ std::vector<IdentityOffice::Person> Roster::People() const {
   return people;
 }
 
+const storage::v1::UserRecord* Roster::FindUser(absl::string_view name) const {
+  const auto found = users_.find(name);
+  return found == users_.end() ? nullptr : &found->second;
+}
+
 bool Roster::IsHostRevoked(absl::string_view id) const {
   return revoked_.find(HostSubject(id)) != revoked_.end();
 }

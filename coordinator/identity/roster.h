@@ -53,6 +53,9 @@ class Roster {
   absl::StatusOr<IdentityOffice::Person> RevokeUser(absl::string_view name, absl::Time now);
   std::vector<IdentityOffice::Person> People() const;
 
+  // The person's record; nullptr if there is none. Until the next call that changes something.
+  const storage::v1::UserRecord* FindUser(absl::string_view name) const;
+
   bool IsHostRevoked(absl::string_view id) const;
   // "host:…" and "serial:…": see identity_keys.h.
   std::set<std::string> RevokedSubjects() const;

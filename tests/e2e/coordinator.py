@@ -43,6 +43,8 @@ class Coordinator:
         self.state = str(state)
         self.address = listen or f"127.0.0.1:{free_port()}"
         self.log = tempfile.TemporaryFile()
+        if not any(str(argument).startswith("--web-listen") for argument in arguments):
+            arguments = ("--web-listen=off", *arguments)  # many run at a time
         self.process = subprocess.Popen(
             [BIN, "coordinator", "--config=/dev/null", "--state-directory", self.state,
              "--listen", self.address, *arguments],

@@ -63,7 +63,7 @@ class FleetTest(case.OnefoldTest):
 
     def start_coordinator(self, **settings):
         path = self.write_config("coordinator.yaml", {
-            "listen": [f"unix:{self.socket}"],
+            "listen": [f"unix:{self.socket}"], "web_listen": "off",
             "state_directory": os.path.join(self.folder, "coordinator"), **settings})
         self.coordinator = self.service("coordinator", "--config", path, log="coordinator.log")
         self.wait_for("the coordinator serves",

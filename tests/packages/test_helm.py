@@ -187,19 +187,22 @@ class HelmTest(unittest.TestCase):
         name = workload["metadata"]["name"]
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {}},
                "spec": workload["spec"]["template"]["spec"]}
+        pod["spec"]["restartPolicy"] = "Never"  # podman would start init containers again, too
         for container in pod["spec"]["containers"] + pod["spec"].get("initContainers", []):
             container.pop("ports", None)  # podman would publish them on this machine
             for variable in container.get("env", []):
-                if variable.get("valueFrom", {}).get("fieldRef"):
-                    variable.update(value="node1")
-                    del variable["valueFrom"]
+                source = variable.pop("valueFrom", None)
+                if source:  # podman 4.3 reads neither of them right
+                    variable["value"] = "node1" if "fieldRef" in source else values["worker"]["joinToken"]
+                container["args"] = [argument.replace(f"$({variable['name']})", variable["value"])
+                                     for argument in container["args"]]
         for claim in workload["spec"].get("volumeClaimTemplates", []):
             pod["spec"].setdefault("volumes", []).append(
                 {"name": "state", "persistentVolumeClaim": {"claimName": f"{name}-state"}})
             documents.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"{name}-state"},
                               "spec": claim["spec"]})
             self.addCleanup(podman, "volume", "rm", "--force", f"{name}-state", check=False)
-        known = [d for d in documents if d["kind"] in ("PersistentVolumeClaim", "Secret")
+        known = [d for d in documents if d["kind"] == "PersistentVolumeClaim"
                  or d["kind"] == "ConfigMap" and d["metadata"]["name"] == name]
         path = os.path.join(self.folder, f"{component}.yaml")
         pathlib.Path(path).write_text("\n---\n".join(json.dumps(d) for d in [*known, pod]))

@@ -99,10 +99,13 @@ class ImageTest(unittest.TestCase):
         self.assertIn("fleet join", said)
 
     def test_without_options_it_says_what_to_add(self):
-        with self.assertRaises(Failed) as refused:
-            podman("run", "--rm", "--user=0:0", IMAGE, "dedupe", "/srv/data")
+        volume = Volume(self.folder)
+        self.addCleanup(volume.close)
+        volume.write("a", b"x" * MIB)
+        said = podman("run", "--rm", "--user=0:0", "--tmpfs=/var/lib/onefold", "--volume", f"{volume.root}:/srv/data",
+                      IMAGE, "dedupe", "--progress=none", "/srv/data")
         for name in CAPABILITIES[:2]:
-            self.assertIn(f"--cap-add {name}", str(refused.exception))
+            self.assertIn(f"--cap-add {name}", said)
 
     def test_a_volume_that_is_read_only_is_named(self):
         volume = Volume(self.folder)

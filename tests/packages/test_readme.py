@@ -40,11 +40,10 @@ class ReadmeTest(unittest.TestCase):
         script = script.replace("network create onefold", f"network create {name}")
         script = script.replace("--network onefold", f"--network {name}")
         # The image: a word of its own at the end of podman's options.
-        script = re.sub(r"(-coordinator|\$worker|FOWNER) onefold(?= |\n)", rf"\1 {IMAGE}", script)
+        script = re.sub(r"(lib/onefold-coordinator|\$worker|FOWNER) onefold(?= |\n)", rf"\1 {IMAGE}", script)
         *first, last = script.replace("\\\n", " ").strip().split("\n")
         environment = podman_command()[1]
         said = command("bash", "-euc", "\n".join(first), env=environment)
-        last = re.sub(r"(exec \S+) \S+", r"\1 onefold", last)
 
         def is_folded():
             nonlocal said

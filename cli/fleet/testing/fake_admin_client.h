@@ -71,6 +71,9 @@ class FakeAdminClient final : public AdminClient {
   absl::StatusOr<v1::RemoveUserResponse> RemoveUser(const v1::RemoveUserRequest& r) override {
     return remove_user(r);
   }
+  absl::StatusOr<v1::CreateSignInResponse> CreateSignIn(const v1::CreateSignInRequest& r) override {
+    return create_sign_in(r);
+  }
   absl::StatusOr<v1::ApplyPoliciesResponse> ApplyPolicies(
       const v1::ApplyPoliciesRequest& r) override {
     return apply_policies(r);
@@ -112,6 +115,7 @@ class FakeAdminClient final : public AdminClient {
   FakeCall<v1::ForgetHostRequest, v1::ForgetHostResponse> forget_host;
   FakeCall<v1::CreateJoinTokenRequest, v1::CreateJoinTokenResponse> create_join_token;
   FakeCall<v1::CreateUserRequest, v1::CreateUserResponse> create_user;
+  FakeCall<v1::CreateSignInRequest, v1::CreateSignInResponse> create_sign_in;
   FakeCall<v1::ListUsersRequest, v1::ListUsersResponse> list_users;
   FakeCall<v1::RemoveUserRequest, v1::RemoveUserResponse> remove_user;
   FakeCall<v1::ApplyPoliciesRequest, v1::ApplyPoliciesResponse> apply_policies;

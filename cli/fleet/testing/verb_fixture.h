@@ -71,6 +71,7 @@ class VerbTest : public ::testing::Test {
     ONEFOLD_PASS_ON(ForgetHost)
     ONEFOLD_PASS_ON(CreateJoinToken)
     ONEFOLD_PASS_ON(CreateUser)
+    ONEFOLD_PASS_ON(CreateSignIn)
     ONEFOLD_PASS_ON(ListUsers)
     ONEFOLD_PASS_ON(RemoveUser)
     ONEFOLD_PASS_ON(ApplyPolicies)
