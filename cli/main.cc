@@ -5,8 +5,10 @@
 #include "cli/command.h"
 #include "cli/coordinator_command.h"
 #include "cli/dedupe_command.h"
+#include "cli/doctor_command.h"
 #include "cli/fleet/fleet_command.h"
 #include "cli/health_command.h"
+#include "cli/manual_command.h"
 #include "cli/process.h"
 #include "cli/standalone_command.h"
 #include "cli/worker_command.h"
@@ -15,11 +17,14 @@ namespace onefold {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand, &kCoordinatorCommand, &kWorkerCommand, &kStandaloneCommand, &kFleetCommand,
-    &kPolicyCommand, &kRunCommand,         &kHealthCommand, &kVersionCommand,
+    &kDedupeCommand,     &kDoctorCommand,     &kCoordinatorCommand, &kWorkerCommand,
+    &kStandaloneCommand, &kFleetCommand,      &kPolicyCommand,      &kRunCommand,
+    &kHealthCommand,     &kCompletionCommand, &kManCommand,         &kVersionCommand,
 };
 
-constexpr CommandGroup kProgram = {
+}  // namespace
+
+const CommandGroup kProgram = {
     .name = "onefold",
     .introduction =
         R"(onefold frees space on btrfs: it finds data that lies on disk more than once and lets the
@@ -31,7 +36,6 @@ kernel fold it into one copy. Files, their times and their snapshots stay as the
         R"(Exit codes:  0 done · 1 refused, or nothing could be done · 2 done, but less than asked · 130, 143 interrupted
 )"};
 
-}  // namespace
 }  // namespace onefold
 
 int main(int argc, char** argv) {

@@ -18,6 +18,15 @@ install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/onefold.sysusers DESTINATION 
         RENAME onefold.conf)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/onefold/config
         FILES_MATCHING PATTERN "*.yaml")
+if(NOT ONEFOLD_STATIC_WORKER)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/manual/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${PROJECT_BINARY_DIR}/completions/onefold
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${PROJECT_BINARY_DIR}/completions/_onefold
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(FILES ${PROJECT_BINARY_DIR}/completions/onefold.fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(FILES README.md docs/operations.md docs/security.md docs/json.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

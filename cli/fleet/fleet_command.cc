@@ -12,6 +12,7 @@
 #include "cli/fleet/grpc_admin_client.h"
 #include "cli/fleet/host_commands.h"
 #include "cli/fleet/join_command.h"
+#include "cli/fleet/name_command.h"
 #include "cli/fleet/policy_commands.h"
 #include "cli/fleet/run_commands.h"
 #include "cli/fleet/sign_in_commands.h"
@@ -157,5 +158,7 @@ const Command kFleetCommand = {
 const Command kPolicyCommand = {
     .name = "policy", .summary = "what is deduped when", .group = &kPolicyGroup};
 const Command kRunCommand = {.name = "run", .summary = "runs of a fleet", .group = &kRunGroup};
+
+int RunNames(const Arguments& arguments) { return RunReal(NamesVerb(), arguments); }
 
 }  // namespace onefold

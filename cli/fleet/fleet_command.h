@@ -11,6 +11,9 @@ extern const Command kFleetCommand;
 extern const Command kPolicyCommand;
 extern const Command kRunCommand;
 
+// onefold completion names: see name_command.h.
+int RunNames(const Arguments& arguments);
+
 }  // namespace onefold
 
 #endif  // ONEFOLD_CLI_FLEET_FLEET_COMMAND_H_
