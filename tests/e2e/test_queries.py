@@ -3,6 +3,7 @@
 after it, and from its state directory when nobody serves it. With Debian's python3-grpcio, so run by
 Debian's Python."""
 
+import os
 import pathlib
 import sys
 import time
@@ -40,7 +41,7 @@ class QueriesTest(fleet.FleetTest):
             f"/onefold.v1.QueryService/{method}",
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=getattr(query, method + "Response").FromString)
-        return call(getattr(query, method + "Request")(**fields), timeout=20)
+        return call(getattr(query, method + "Request")(**fields), timeout=20, wait_for_ready=True)
 
     def refused(self, method, **fields):
         with self.assertRaises(grpc.RpcError) as raised:
@@ -107,6 +108,25 @@ class QueriesTest(fleet.FleetTest):
         code, words = self.refused("QueryRuns", filter="colour = red")
         self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT)
         self.assertIn("no such field", words)
+
+    # A single host without a fleet: whoever may read the state directory may ask while it works.
+    def test_a_run_on_a_single_host_is_seen(self):
+        volume = self.volume()
+        for number in range(2000):
+            for copy in ("a", "b"):
+                volume.write(f"{copy}/{number}", pattern(number, 16 * KIB))
+        volume.sync()
+        self.socket = os.path.join(self.state, "control.sock")
+        process = self.service("dedupe", "--state", self.state, "--threads=1", volume.root,
+                               log="dedupe.log")
+        while process.poll() is None and not os.path.exists(self.socket):
+            time.sleep(0.001)
+        seen = self.query("QueryRuns", filter="active = true").runs[0]
+        self.assertEqual(seen.state, 2)  # RUN_STATE_RUNNING
+        self.assertEqual(seen.volume_uuid.hex(), volume.uuid().replace("-", ""))
+        self.assertEqual(os.stat(self.socket).st_mode & 0o077, 0)
+        self.assertEqual(process.wait(timeout=100), 0, self.log_text("dedupe.log"))
+        self.assertFalse(os.path.exists(self.socket))
 
     # What is not known is absent, and nothing was freed.
     def test_nothing_has_run(self):
