@@ -11,15 +11,18 @@
 #include "cli/manual_command.h"
 #include "cli/process.h"
 #include "cli/standalone_command.h"
+#include "cli/view/view_command.h"
 #include "cli/worker_command.h"
 
 namespace onefold {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDedupeCommand,     &kDoctorCommand,     &kCoordinatorCommand, &kWorkerCommand,
-    &kStandaloneCommand, &kFleetCommand,      &kPolicyCommand,      &kRunCommand,
-    &kHealthCommand,     &kCompletionCommand, &kManCommand,         &kVersionCommand,
+    &kDedupeCommand,     &kStatusCommand,      &kVolumesCommand, &kHostsCommand,
+    &kRunsCommand,       &kDuplicatesCommand,  &kOverlapCommand, &kHistoryCommand,
+    &kDoctorCommand,     &kCoordinatorCommand, &kWorkerCommand,  &kStandaloneCommand,
+    &kFleetCommand,      &kPolicyCommand,      &kRunCommand,     &kHealthCommand,
+    &kCompletionCommand, &kManCommand,         &kVersionCommand,
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "cli/fleet/admin_words.h"
+#include "cli/fleet/run_object.h"
 #include "common/escape.h"
 
 namespace onefold {
@@ -136,6 +137,17 @@ Json StatusObject(const v1::RunStatus& status) {
   return json;
 }
 
+Json UserObject(const v1::User& user) {
+  Json json;
+  json["name"] = ReplaceNonUtf8(user.name());
+  json["role"] = RoleWord(user.role());
+  json["expires_at"] =
+      TimeOrNull(user.has_certificate_expire_time(), user.certificate_expire_time());
+  return json;
+}
+
+}  // namespace
+
 Json RunObject(const v1::Run& run) {
   Json json;
   json["run_id"] = run.run_id();
@@ -153,17 +165,6 @@ Json RunObject(const v1::Run& run) {
   json["status"] = run.has_status() ? StatusObject(run.status()) : Json();
   return json;
 }
-
-Json UserObject(const v1::User& user) {
-  Json json;
-  json["name"] = ReplaceNonUtf8(user.name());
-  json["role"] = RoleWord(user.role());
-  json["expires_at"] =
-      TimeOrNull(user.has_certificate_expire_time(), user.certificate_expire_time());
-  return json;
-}
-
-}  // namespace
 
 std::string HostsJson(const std::vector<v1::Host>& hosts) {
   Json json = Object("onefold.hosts.v1");

@@ -18,6 +18,7 @@
 #include "cli/fleet/sign_in_commands.h"
 #include "cli/fleet/user_commands.h"
 #include "cli/fleet/verb.h"
+#include "cli/view/view_command.h"
 #include "common/clock.h"
 #include "common/identity/certificate_request.h"
 #include "common/identity/private_key.h"
@@ -143,7 +144,7 @@ constexpr Command kWatch = Leaf<WatchRunVerb>("watch", "RUN", "follow a run to i
 constexpr Command kCancel = Leaf<CancelRunVerb>("cancel", "RUN", "stop a run for good");
 constexpr Command kPause = Leaf<PauseRunVerb>("pause", "RUN", "hold a run");
 constexpr Command kRunResume = Leaf<ResumeRunVerb>("resume", "RUN", "let a held run go on");
-constexpr const Command* kRunCommands[] = {&kNow,    &kRunList, &kWatch,
+constexpr const Command* kRunCommands[] = {&kNow,    &kRunList, &kShowRunCommand, &kWatch,
                                            &kCancel, &kPause,   &kRunResume};
 constexpr CommandGroup kRunGroup = {.name = "onefold run",
                                     .introduction = "Runs of the fleet: one volume each.\n",
