@@ -37,7 +37,7 @@ constexpr int kListedMax = 100'000;
 constexpr int kGroupsMax = 200;
 constexpr int kTerminalCellColumnsMax = 30;
 constexpr std::chrono::seconds kCallDeadline{30};
-// What is counted beside the work, or asked of a host, is waited for that long.
+// What is counted beside the work is waited for that long.
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(500);
 
@@ -132,6 +132,17 @@ absl::StatusOr<std::vector<v1::Host>> Hosts(const ViewCall& call, const std::str
       [](const v1::QueryHostsResponse& page) -> const auto& { return page.hosts(); }, kListedMax);
 }
 
+// Names are a comfort: without them ids are shown.
+std::map<std::string, std::string> HostNames(const ViewCall& call) {
+  std::map<std::string, std::string> names;
+  const absl::StatusOr<std::vector<v1::Host>> hosts = Hosts(call, "");
+  if (!hosts.ok()) return names;
+  for (const v1::Host& host : *hosts) {
+    if (!host.display_name().empty()) names[host.host_id()] = host.display_name();
+  }
+  return names;
+}
+
 absl::Status ShowStatus(const ViewCall& call) {
   v1::GetSummaryRequest request;
   request.set_filter(call.options.Value("--filter"));
@@ -180,13 +191,7 @@ absl::Status ShowRuns(const ViewCall& call) {
   if (runs.empty()) {
     text = request.filter().empty() ? "Nothing has run yet.\n" : "There is no such run.\n";
   } else if (!call.json) {
-    std::map<std::string, std::string> names;
-    // Names are a comfort: without them ids are shown.
-    const absl::StatusOr<std::vector<v1::Host>> hosts = Hosts(call, "");
-    for (const v1::Host& host : hosts.ok() ? *hosts : std::vector<v1::Host>()) {
-      if (!host.display_name().empty()) names[host.host_id()] = host.display_name();
-    }
-    text = RunsText(runs, names, call.style.now, call.style.cell_columns_max);
+    text = RunsText(runs, HostNames(call), call.style.now, call.style.cell_columns_max);
   }
   call.Print(RunsJson(runs, {}), text);
   return absl::OkStatus();
@@ -197,7 +202,8 @@ absl::Status ShowRun(const ViewCall& call) {
   request.set_run_id(call.Operand());
   v1::GetRunResponse response;
   RETURN_IF_ERROR(call.Ask(&Queries::GetRun, request, response));
-  call.Print(RunStateJson(response.run()), RunText(response, call.style));
+  call.Print(RunStateJson(response.run()),
+             call.json ? "" : RunText(response, HostNames(call), call.style));
   return absl::OkStatus();
 }
 
@@ -206,12 +212,11 @@ absl::Status ShowDuplicates(const ViewCall& call) {
   request.set_volume(call.Operand());
   ASSIGN_OR_RETURN(const int limit, LimitOf(call.options, 0, kGroupsMax));
   request.set_page_size(limit);
-  request.set_with_paths(call.options.Has("--paths"));
   v1::ListDuplicatesResponse response;
   const absl::Time give_up = absl::Now() + kPatience;
   while (true) {
     RETURN_IF_ERROR(call.Ask(&Queries::ListDuplicates, request, response));
-    if ((response.has_time() && !response.paths_pending()) || absl::Now() >= give_up) break;
+    if (response.has_time() || absl::Now() >= give_up) break;
     absl::SleepFor(kPollInterval);
     response.Clear();
   }
@@ -328,15 +333,14 @@ unambiguous beginning of it.
 const View& DuplicatesView() {
   static const View* const view =
       new View{"onefold duplicates",
-               R"(Usage:  onefold duplicates VOLUME [--paths] [--limit N] [OPTIONS]
+               R"(Usage:  onefold duplicates VOLUME [--limit N] [OPTIONS]
 
 Shows the largest groups of equal data of a volume that lie on disk more than once. VOLUME is a uuid
 (or its first 8 digits), a label, or HOST:PATH.
 
-  --paths                  names of files that hold them, as the volume's host tells
   --limit N                at most N groups; default 20, at most 200
 )",
-               {{"--paths", false}, {"--limit", true}},
+               {{"--limit", true}},
                1,
                1,
                &ShowDuplicates};

@@ -3,7 +3,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "cli/fleet/admin_words.h"
@@ -112,13 +111,6 @@ Json VolumeObject(const v1::Volume& volume) {
   return json;
 }
 
-Json PathObject(const std::string& path) {
-  Json json;
-  json["path"] = ReplaceNonUtf8(path);
-  if (!IsUtf8(path)) json["path_bytes"] = absl::BytesToHexString(path);
-  return json;
-}
-
 }  // namespace
 
 std::string StatusJson(const v1::GetSummaryResponse& summary, const std::string& source,
@@ -161,7 +153,6 @@ std::string DuplicatesJson(const v1::ListDuplicatesResponse& duplicates) {
   json["duplicate_bytes"] =
       NumberOrNull(duplicates.has_duplicate_bytes(), duplicates.duplicate_bytes());
   json["groups_total"] = NumberOrNull(duplicates.has_group_count(), duplicates.group_count());
-  json["paths_pending"] = duplicates.paths_pending();
   json["groups"] = Json::array();
   for (const v1::DuplicateGroup& group : duplicates.groups()) {
     Json entry;
@@ -169,8 +160,6 @@ std::string DuplicatesJson(const v1::ListDuplicatesResponse& duplicates) {
     entry["extent_bytes"] = group.extent_bytes();
     entry["copies"] = group.copy_count();
     entry["duplicate_bytes"] = group.duplicate_bytes();
-    entry["paths"] = Json::array();
-    for (const std::string& path : group.paths()) entry["paths"].push_back(PathObject(path));
     json["groups"].push_back(std::move(entry));
   }
   return OneLine(json);

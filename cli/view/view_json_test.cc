@@ -59,17 +59,22 @@ TEST(ViewJsonTest, Volumes) {
   EXPECT_TRUE(json["active_run"].is_null());
 }
 
-// Names of files are bytes, and a line is a line.
+// A line is a line.
 TEST(ViewJsonTest, HostileNames) {
+  v1::Volume volume;
+  volume.set_name("a\xff\x1b\n");
+  const std::string line = VolumesJson({volume});
+  for (const char letter : line) EXPECT_TRUE(letter >= ' ' && letter < '\x7f');
+}
+
+TEST(ViewJsonTest, Duplicates) {
   v1::ListDuplicatesResponse duplicates;
   v1::DuplicateGroup& group = *duplicates.add_groups();
   group.set_digest(0xff);
-  group.add_paths("/a\xff\x1b\n");
-  const std::string line = DuplicatesJson(duplicates);
-  for (const char letter : line) EXPECT_TRUE(letter >= ' ' && letter < '\x7f');
-  const Json json = Json::parse(line)["groups"][0];
+  group.set_copy_count(3);
+  const Json json = Json::parse(DuplicatesJson(duplicates))["groups"][0];
   EXPECT_EQ(json["digest"], "00000000000000ff");
-  EXPECT_EQ(json["paths"][0]["path_bytes"], "2f61ff1b0a");
+  EXPECT_EQ(json["copies"], 3);
 }
 
 }  // namespace

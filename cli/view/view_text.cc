@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -219,9 +218,10 @@ std::string VolumesText(const std::vector<v1::Volume>& volumes, const ViewStyle&
   return table.Text() + troubles;
 }
 
-std::string RunText(const v1::GetRunResponse& response, const ViewStyle& style) {
+std::string RunText(const v1::GetRunResponse& response,
+                    const std::map<std::string, std::string>& host_names, const ViewStyle& style) {
   const v1::Run& run = response.run();
-  std::string text = RunsText({run}, {}, style.now, style.cell_columns_max);
+  std::string text = RunsText({run}, host_names, style.now, style.cell_columns_max);
   absl::StrAppend(&text, "Run       ", Escape(run.run_id()), "\n");
   if (response.has_waiting_bytes()) {
     absl::StrAppend(&text, "Waits     ", BytesText(response.waiting_bytes()),
@@ -241,17 +241,12 @@ std::string DuplicatesText(const v1::ListDuplicatesResponse& duplicates, const V
                    WhenText(TimeOf(duplicates.time()), style.now), "\n");
   if (duplicates.groups().empty()) return text;
   Table table({"CONTENT", "EXTENT", "COPIES", "TOO MUCH"}, style.cell_columns_max);
-  std::string paths;
   for (const v1::DuplicateGroup& group : duplicates.groups()) {
     const std::string digest = absl::StrFormat("%016x", group.digest());
     table.AddRow({digest, BytesText(group.extent_bytes()), CountText(group.copy_count()),
                   BytesText(group.duplicate_bytes())});
-    for (const std::string& path : group.paths()) {
-      absl::StrAppend(&paths, digest, "  ", Escape(path), "\n");
-    }
   }
-  absl::StrAppend(&text, table.Text(), paths);
-  if (duplicates.paths_pending()) text += "The names of files are not there yet: ask again.\n";
+  absl::StrAppend(&text, table.Text());
   return text;
 }
 

@@ -4,6 +4,7 @@
 #ifndef ONEFOLD_CLI_VIEW_VIEW_TEXT_H_
 #define ONEFOLD_CLI_VIEW_VIEW_TEXT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,10 @@ std::string StatusText(const v1::GetSummaryResponse& summary, const std::string&
 
 std::string VolumesText(const std::vector<v1::Volume>& volumes, const ViewStyle& style);
 
-// `run` as RunsText and RunEndText show it, with what waits on its volume.
-std::string RunText(const v1::GetRunResponse& run, const ViewStyle& style);
+// `response` as RunsText and RunEndText show runs, with what waits on its volume. `host_names`: id
+// → name for people.
+std::string RunText(const v1::GetRunResponse& response,
+                    const std::map<std::string, std::string>& host_names, const ViewStyle& style);
 
 std::string DuplicatesText(const v1::ListDuplicatesResponse& duplicates, const ViewStyle& style);
 

@@ -10,7 +10,6 @@ namespace onefold {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 using ::testing::Not;
 
 const ViewStyle kPlain = {.now = absl::FromUnixSeconds(kSampleSeconds)};
@@ -115,9 +114,6 @@ TEST(ViewTextTest, HostileNames) {
   volume.set_name(kHostile);
   volume.set_uuid(kHostile);
   volume.set_trouble(kHostile);
-  v1::ListDuplicatesResponse duplicates;
-  duplicates.mutable_time()->set_seconds(kSampleSeconds);
-  duplicates.add_groups()->add_paths(kHostile);
   v1::GetOverlapResponse overlap;
   overlap.mutable_time()->set_seconds(kSampleSeconds);
   overlap.add_members()->set_name(kHostile);
@@ -125,7 +121,7 @@ TEST(ViewTextTest, HostileNames) {
   *run.mutable_run() = SampleRun(kHostile, v1::RUN_STATE_RUNNING);
   for (const std::string& text :
        {StatusText(summary, kHostile, false, kPlain), VolumesText({volume}, kPlain),
-        DuplicatesText(duplicates, kPlain), OverlapText(overlap, kPlain), RunText(run, kPlain)}) {
+        OverlapText(overlap, kPlain), RunText(run, {}, kPlain)}) {
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     EXPECT_THAT(text, Not(HasSubstr("\x07")));
     EXPECT_THAT(text, HasSubstr("\\x1b]0;x"));

@@ -120,6 +120,11 @@ class StatusTest(fleet.FleetTest):
         self.start_worker([volume.root])
         self.apply_policy('name: nightly\nselect: all\nschedule: "0 3 * * *"\n')
         ask = lambda *arguments: check(self.ask(*arguments))
+        # A dry run leaves it in the index, so there are copies.
+        self.await_run(self.run_now(volume, "--dry-run")["run_id"], "completed")
+        duplicates = ask("duplicates", volume.uuid())
+        self.assertEqual(duplicates["groups_total"], PAIRS)
+        self.assertEqual(duplicates["duplicate_bytes"], PAIRS * SIZE)
         run = self.await_run(self.run_now(volume)["run_id"], "completed")
         freed = run["status"]["figures"]["bytes_freed"]
         self.assertEqual(freed, PAIRS * SIZE)
