@@ -12,7 +12,7 @@ const {chromium} = load('playwright-core');
 const axe = readFileSync(path.join(fleet.modules, 'axe-core/axe.min.js'), 'utf8');
 
 const PAGES = ['', 'volumes', `volumes/${fleet.uuids[0]}`, `volumes/${fleet.uuids[1]}`, 'runs', 'schedule', 'overlap',
-  'policies'];
+  'policies', 'hosts'];
 const ORIGIN = new URL(fleet.links.viewer).origin;
 const PATIENCE = 60000;
 
@@ -106,6 +106,7 @@ test('screenshots', async () => {
     light: {colorScheme: 'light', viewport: {width: 1440, height: 900}},
     dark: {colorScheme: 'dark', viewport: {width: 1440, height: 900}},
     phone: {colorScheme: 'light', viewport: {width: 390, height: 844}, deviceScaleFactor: 2},
+    small: {colorScheme: 'light', viewport: {width: 320, height: 640}, deviceScaleFactor: 2},
     'phone-dark': {colorScheme: 'dark', viewport: {width: 390, height: 844}, deviceScaleFactor: 2},
     wide: {colorScheme: 'light', viewport: {width: 2400, height: 1200}},
   };
@@ -118,9 +119,24 @@ test('screenshots', async () => {
       await page.screenshot({path: path.join(fleet.screenshots, name), fullPage: true});
       const wider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
       assert.equal(wider, false, `${where} is wider than a ${view}`);
+      const heights = await page.locator('#bar nav a span').evaluateAll((all) => all.map((one) => one.offsetHeight));
+      assert.ok(Math.max(...heights) < 30, `a page's name takes two lines on a ${view}`);
     }
     await page.context().close();
   }
+});
+
+test('what is not known is no zero', async () => {
+  const page = people.viewer;
+  // Nothing ran there yet.
+  await open(page, `volumes/${fleet.uuids[1]}`);
+  for (const kind of ['waiting', 'pinned']) {
+    assert.equal(await page.locator(`.figure.${kind} b`).innerText(), '–');
+  }
+  await open(page, '');
+  assert.match(await page.locator('main').innerText(), /what is not known is in no sum/);
+  await open(page, `volumes/${fleet.uuids[0]}`);
+  assert.match(await page.locator('.figure.pinned b').innerText(), /^[\d.]+ \w+$/);
 });
 
 test('hostile names are text', async () => {
@@ -138,10 +154,10 @@ test('hostile names are text', async () => {
 
 test('a viewer has no buttons, and is refused', async () => {
   const page = people.viewer;
-  for (const where of ['', `volumes/${fleet.uuids[0]}`, 'runs', 'policies']) {
+  for (const where of ['', `volumes/${fleet.uuids[0]}`, 'runs', 'policies', 'hosts']) {
     await open(page, where);
     const buttons = await page.locator('main button').allInnerTexts();
-    for (const title of buttons) assert.doesNotMatch(title, /run|cancel|pause|apply/i);
+    for (const title of buttons) assert.doesNotMatch(title, /run|cancel|pause|apply|drain/i);
   }
   assert.equal(await page.locator('textarea').count(), 0);
   const status = await page.evaluate(async () => (await fetch('/api/v1/AdminService/StartRuns', {
@@ -195,6 +211,24 @@ test('an operator pauses a run that waits, and cancels it', async () => {
   await ended.first().waitFor();
 });
 
+test('an operator drains a host, and resumes it', async () => {
+  const page = people.operator;
+  page.troubles.length = 0;
+  await open(page, 'hosts');
+  await page.getByRole('button', {name: 'Drain nas2'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Drain'}).click();
+  const resume = page.getByRole('button', {name: 'Resume nas2'});
+  await resume.waitFor();
+  assert.equal(await resume.evaluate((button) => button === document.activeElement), true);
+  assert.equal(await page.locator('main .badge.drained').count(), 1);
+  await page.screenshot({path: path.join(fleet.screenshots, 'drained.png'), fullPage: true});
+  await open(people.viewer, 'hosts');
+  assert.match(await people.viewer.locator('main').innerText(), /drained/);
+  await resume.click();
+  await page.getByRole('button', {name: 'Drain nas2'}).waitFor();
+  assert.deepEqual(page.troubles, []);
+});
+
 test('a wrong policy is told by its line', async () => {
   const page = people.operator;
   await open(page, 'policies');
@@ -209,11 +243,11 @@ test('everything is reached by keyboard', async () => {
   await open(page, '');
   await page.evaluate(() => document.activeElement.blur());
   const seen = [];
-  for (let i = 0; i < 12; ++i) {
+  for (let i = 0; i < 20; ++i) {
     await page.keyboard.press('Tab');
-    seen.push(await page.evaluate(() => document.activeElement.textContent.trim()));
+    seen.push(await page.evaluate(() => document.activeElement.innerText.trim()));
   }
-  for (const name of ['Skip to the content', 'Overview', 'Volumes', 'Runs', 'Schedule', 'Overlap', 'Policies']) {
+  for (const name of ['Skip to the content', 'Overview', 'Volumes', 'Hosts', 'Runs', 'Schedule', 'Overlap', 'Policies']) {
     assert.ok(seen.includes(name), `${name} of ${seen}`);
   }
 });

@@ -159,6 +159,10 @@ class HostVolume(Volume):
         command("btrfs", "device", "scan", "--forget", check=False)
         self.loop = None
 
+    def uuid(self):
+        # The machine's own table of mounts does not have it.
+        return command("blkid", "-p", "-s", "UUID", "-o", "value", self.loop).strip()
+
     def close(self):
         # The mount goes with the host's namespace, if it is still there.
         if self.host.holder.poll() is None:

@@ -4,6 +4,7 @@ import {get, post, stream} from './api.js';
 import {forget} from './chart.js';
 import {add, h, name, replace, say, svg} from './dom.js';
 import {bytes, ended, known, state} from './format.js';
+import * as hosts from './hosts.js';
 import * as overlap from './overlap.js';
 import * as overview from './overview.js';
 import * as policies from './policies.js';
@@ -18,6 +19,7 @@ const PAGES = [
   {path: '', title: 'Overview', icon: 'M4 13h6V4H4zm10 7h6V4h-6zM4 20h6v-4H4z', page: overview},
   {path: 'volumes', title: 'Volumes', icon: 'M4 6h16v5H4zm0 7h16v5H4zm3-4.5h2m-2 7h2', page: volumes,
     one: volume},
+  {path: 'hosts', title: 'Hosts', icon: 'M5 5h14v10H5zm-2 13h18M12 15v3', page: hosts},
   {path: 'runs', title: 'Runs', icon: 'M8 5v14l11-7z', page: runs, one: run},
   {path: 'schedule', title: 'Schedule', icon: 'M5 6h14v14H5zm0 4h14M9 3v4m6-4v4', page: schedule},
   {path: 'overlap', title: 'Overlap', icon: 'M9 5a7 7 0 1 0 0 14A7 7 0 0 0 9 5m6 0a7 7 0 1 0 0 14 7 7 0 0 0 0-14',
@@ -59,8 +61,7 @@ function take(message) {
   const mark = bar.querySelector('.working');
   if (mark) {
     mark.hidden = working === 0;
-    mark.textContent = String(working);
-    mark.setAttribute('aria-label', `${working} running`);
+    replace(mark, working, h('span', {class: 'visually-hidden'}, ' running'));
   }
 }
 

@@ -2,7 +2,7 @@
 // as a table.
 
 import {h, table} from './dom.js';
-import {bytes, date, known} from './format.js';
+import {bytes, date, known, spoken} from './format.js';
 
 const open = new Set();
 
@@ -23,10 +23,10 @@ function ticks(low, high) {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1024)));
   const rough = most / unit / 4;
   const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 256]
-    .find((size) => size >= rough) || 512;
+    .find((size) => size >= rough && (unit > 1 || size >= 1)) || 512;
   const found = [];
   for (let v = 0; v * unit <= high; v += step) {
-    found.push({v: v * unit, label: `${Number(v.toFixed(2))} ${bytes(unit).split(' ')[1]}`});
+    found.push({v: v * unit, label: v === 0 ? '0' : `${Number(v.toFixed(2))} ${bytes(unit).split(' ')[1]}`});
   }
   return found;
 }
@@ -47,7 +47,7 @@ export function history(title, points, series) {
     return figures;
   }
   const picture = h('div', {class: 'chart', role: 'img', 'aria-label':
-    `${title}: ${shown.map((one) => `${one.title} ${bytes(points[points.length - 1][one.key])}`).join(', ')}`});
+    `${title}: ${shown.map((one) => `${one.title} ${spoken(points[points.length - 1][one.key])}`).join(', ')}`});
   const legend = h('ul', {class: 'legend', 'aria-hidden': 'true'}, shown.map((one) =>
     h('li', {}, h('i', {style: {background: `var(${one.colour})`}}), one.title, ' ', h('b', {}))));
   const values = [...legend.querySelectorAll('b')];

@@ -1,11 +1,13 @@
 // Figures, times and words, the same as the command line's.
 
+// What is not known is never shown as 0.
+const UNKNOWN = '–';
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 export const known = (value) => value !== undefined && value !== null;
 
 export function bytes(value) {
-  if (!known(value)) return 'not known';
+  if (!known(value)) return UNKNOWN;
   let number = Number(value);
   let unit = 0;
   while (Math.abs(number) >= (unit === 0 ? 1024 : 1023.95) && unit + 1 < UNITS.length) {
@@ -16,8 +18,11 @@ export function bytes(value) {
   return `${number.toFixed(Math.abs(number) < 9.995 ? 2 : 1)} ${UNITS[unit]}`;
 }
 
+// For who hears it: a dash is passed over.
+export const spoken = (value) => (known(value) ? bytes(value) : 'not known');
+
 export function count(value) {
-  if (!known(value)) return 'not known';
+  if (!known(value)) return UNKNOWN;
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
@@ -30,7 +35,7 @@ export function percent(part, whole) {
 // `seconds`: a number, or protobuf's "12.5s".
 export function duration(seconds) {
   const value = typeof seconds === 'string' ? parseFloat(seconds) : seconds;
-  if (!Number.isFinite(value)) return 'not known';
+  if (!Number.isFinite(value)) return UNKNOWN;
   if (value < 9.95) return `${Math.max(value, 0).toFixed(1)} s`;
   const whole = Math.round(value);
   const days = Math.floor(whole / 86400);

@@ -20,7 +20,7 @@ function matrix(members, pairs) {
         members.map((other, column) => {
           if (row === column) return h('td', {class: 'self', title: 'different content of its own'}, bytes(one.distinctBytes));
           const value = of(row, column);
-          if (value === undefined) return h('td', {class: 'none'}, '—');
+          if (value === undefined) return h('td', {class: 'none'}, '–');
           const strength = percent(value, Math.min(Number(one.distinctBytes), Number(other.distinctBytes)) || 1);
           return h('td', {style: {'--strength': `${Math.max(strength, 4)}%`},
             title: `${strength} % of the smaller one`}, bytes(value));
@@ -35,7 +35,7 @@ export async function show(target) {
     h('p', {class: 'quiet'}, 'Data that lies on more than one volume. It cannot be shared between filesystems; '
       + 'whether it must be there twice is for people to say.'),
     h('p', {class: 'quiet'}, answer.time
-      ? `Computed ${ago(answer.time)}${answer.elapsed ? ` in ${duration(answer.elapsed)}` : ''}.`
+      ? `Computed ${ago(answer.time)}${parseFloat(answer.elapsed) >= 0.1 ? ` in ${duration(answer.elapsed)}` : ''}.`
       : 'Not computed yet: it is done in the background.'));
   if (!answer.time) {
     replace(target, head);
@@ -45,14 +45,14 @@ export async function show(target) {
   const few = members.length <= MATRIX_MAX ? members.map((_, i) => i) : used.slice(0, MATRIX_MAX);
   const place = new Map(few.map((member, i) => [member, i]));
   replace(target, head,
-    card('Matrix', few.length < 2 ? h('p', {class: 'quiet'}, 'It takes two volumes.')
+    card('Matrix', few.length < 2 ? h('p', {class: 'quiet'}, 'It takes two volumes whose data is in the index: each is, after its first run.')
       : matrix(few.map((i) => members[i]), pairs.filter((pair) => place.has(pair.first) && place.has(pair.second))
         .map((pair) => ({...pair, first: place.get(pair.first), second: place.get(pair.second)}))),
     members.length > few.length && h('p', {class: 'quiet'}, `The first ${few.length} of ${members.length} volumes.`),
     Number(answer.everywhereBytes || 0) > 0 && h('p', {},
       `${bytes(answer.everywhereBytes)} lie on ${answer.everywhereVolumeCount} volumes or more, and are in no pair.`),
     answer.mixedChecksums && h('p', {class: 'quiet'}, 'Some volumes have checksums of different kinds, which cannot be compared.')),
-    card('Pairs', pairs.length === 0 ? h('p', {class: 'fine'}, 'No two volumes hold the same extents.')
+    members.length > 1 && card('Pairs', pairs.length === 0 ? h('p', {class: 'fine'}, 'No two volumes hold the same extents.')
       : table('Pairs of volumes', [{title: 'Volume'}, {title: 'and'}, {title: 'In common', number: true}],
         pairs.slice(0, 200).map((pair) => [link(members[pair.first]), link(members[pair.second]), bytes(pair.sharedBytes)]))));
 }

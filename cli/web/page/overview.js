@@ -3,7 +3,7 @@
 import {get} from './api.js';
 import {history} from './chart.js';
 import {card, h, name, replace} from './dom.js';
-import {ago, bytes, count, date, ended, known, percent, uuid} from './format.js';
+import {ago, bytes, count, date, ended, known, percent, spoken, uuid} from './format.js';
 import {activeRuns, runNow} from './run_view.js';
 
 export const css = 'overview';
@@ -16,13 +16,17 @@ function figure(title, value, note, kind) {
 }
 
 export function figures(space) {
-  return h('dl', {class: 'figures'},
+  return [h('dl', {class: 'figures'},
     figure('Freed so far', space.freedBytes, space.freedAtLeast ? 'or more: a run ended without figures'
       : 'on disk, by all runs', 'freed'),
     figure('Can be freed', space.duplicateBytes, known(space.duplicateBytes)
       ? `at most, as counted ${ago(space.duplicatesTime)}` : 'not counted yet', 'can'),
-    figure('Waiting', space.waitingBytes, 'new data that no run has decided on', 'waiting'),
-    figure('Pinned', space.pinnedBytes, 'has a copy, but something holds it', 'pinned'));
+    figure('Waiting', space.waitingBytes, known(space.waitingBytes)
+      ? 'new data that no run has decided on' : 'known after the first scan', 'waiting'),
+    figure('Pinned', space.pinnedBytes, known(space.pinnedBytes)
+      ? 'has a copy, but something holds it' : 'known after the first run', 'pinned')),
+  space.incomplete && h('p', {class: 'quiet partial'},
+    'Of some volumes not all of this is known yet; what is not known is in no sum.')];
 }
 
 // Used, and the parts of it that matter, as one bar.
@@ -32,7 +36,7 @@ export function spaceBar(space) {
   const can = Number(space.duplicateBytes || 0);
   const used = Math.max(Number(space.usedBytes || 0) - can, 0);
   return h('div', {class: 'space', role: 'img', 'aria-label':
-    `${bytes(space.usedBytes)} used of ${bytes(space.sizeBytes)}${known(space.duplicateBytes)
+    `${spoken(space.usedBytes)} used of ${spoken(space.sizeBytes)}${known(space.duplicateBytes)
       ? `, of it ${bytes(space.duplicateBytes)} more than once` : ''}`},
   h('i', {class: 'used', style: {width: part(used)}}),
   h('i', {class: 'can', style: {width: part(can)}}));
@@ -93,8 +97,9 @@ export async function show(target, context) {
   const troubles = h('div', {}, attention(summary));
   replace(target,
     h('header', {class: 'head'}, h('h1', {}, 'Overview'),
-      h('p', {class: 'quiet'}, `${count(summary.volumeCount)} ${summary.volumeCount === 1 ? 'volume' : 'volumes'}, `
-        + `${count(summary.connectedHostCount)} of ${count(summary.hostCount)} ${summary.hostCount === 1 ? 'host' : 'hosts'} connected`),
+      h('p', {class: 'quiet'}, `${count(summary.volumeCount)} ${summary.volumeCount === 1 ? 'volume' : 'volumes'}, `,
+        h('a', {href: '#/hosts'},
+          `${count(summary.connectedHostCount)} of ${count(summary.hostCount)} ${summary.hostCount === 1 ? 'host' : 'hosts'} connected`)),
       summary.volumeCount > 0 && runNow(context, 'Run all now', {selector: 'all'}, 'all volumes')),
     sums,
     h('div', {class: 'columns'},

@@ -12,7 +12,7 @@ function row(run) {
   const figures = (run.status || {}).figures || {};
   const freed = run.dryRun ? null : figures.bytesFreed;
   return [runLink(run), badge(run), run.policy ? name(run.policy) : 'by hand',
-    ago(run.endTime || run.startTime || run.createTime), known(freed) ? bytes(freed) : '—', progress(run)];
+    ago(run.endTime || run.startTime || run.createTime), known(freed) ? bytes(freed) : '–', progress(run)];
 }
 
 export async function show(target, context) {

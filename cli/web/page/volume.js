@@ -44,16 +44,15 @@ function duplicates(id, target, tries = 0) {
       return;
     }
     const groups = answer.groups || [];
-    const when = answer.time ? `Counted ${ago(answer.time)}.` : 'Not counted yet.';
     replace(target,
       h('p', {class: 'quiet'}, known(answer.groupCount)
-        ? `${count(answer.groupCount)} groups, ${bytes(answer.duplicateBytes)} in all. ${when}` : when),
+        ? `${count(answer.groupCount)} groups, ${bytes(answer.duplicateBytes)} in all. Counted ${ago(answer.time)}.` : 'Not counted yet.'),
       groups.length > 0 && table('The largest groups of equal data',
         [{title: 'Takes'}, {title: 'Copies', number: true}, {title: 'Each', number: true}, {title: 'For example'}],
         groups.map((group) => [bytes(group.duplicateBytes), count(group.copyCount), bytes(group.extentBytes),
           (group.paths || []).length > 0
             ? h('ul', {class: 'paths'}, group.paths.map((one) => h('li', {}, name(path(one)))))
-            : h('span', {class: 'quiet'}, answer.pathsPending ? 'asking its host…' : '—')])));
+            : h('span', {class: 'quiet'}, answer.pathsPending ? 'asking its host…' : '–')])));
     if (answer.pathsPending && tries < PATHS_TRIES) {
       setTimeout(() => target.isConnected && duplicates(id, target, tries + 1), PATHS_AFTER_MS);
     }
