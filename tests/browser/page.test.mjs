@@ -121,6 +121,9 @@ test('screenshots', async () => {
       assert.equal(wider, false, `${where} is wider than a ${view}`);
       const heights = await page.locator('#bar nav a span').evaluateAll((all) => all.map((one) => one.offsetHeight));
       assert.ok(Math.max(...heights) < 30, `a page's name takes two lines on a ${view}`);
+      const cut = await page.locator('#bar :is(a, button, span)').evaluateAll((all) =>
+        all.filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.innerText));
+      assert.deepEqual(cut, [], `of the bar on a ${view}`);
     }
     await page.context().close();
   }
