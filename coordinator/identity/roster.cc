@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/identity/identity_keys.h"
+#include "coordinator/identity/load_records.h"
 #include "coordinator/row_batch.h"
 
 namespace onefold::identity {
@@ -12,20 +13,6 @@ namespace {
 
 // Clocks of a fleet differ.
 constexpr absl::Duration kSlack = absl::Hours(48);
-
-template <typename Records>
-absl::Status LoadRecords(const index::OrderedStore& state, absl::string_view prefix,
-                         Records& records) {
-  const std::unique_ptr<index::StoreCursor> cursor = state.Walk(prefix);
-  for (; cursor->Valid(); cursor->Next()) {
-    typename Records::mapped_type record;
-    if (!record.ParseFromArray(cursor->value().data(), static_cast<int>(cursor->value().size()))) {
-      return absl::DataLossError("a row is damaged");
-    }
-    records[std::string(cursor->key().substr(prefix.size()))] = std::move(record);
-  }
-  return cursor->status();
-}
 
 IdentityOffice::Person ToPerson(const std::string& name, const storage::v1::UserRecord& record) {
   return {.name = name,

@@ -10,6 +10,7 @@
 #include "common/identity/random.h"
 #include "common/status_macros.h"
 #include "coordinator/identity/identity_keys.h"
+#include "coordinator/identity/load_records.h"
 #include "coordinator/row_batch.h"
 
 namespace onefold::identity {
@@ -45,20 +46,6 @@ Record MakeRecord(const SignInBook::Owner& owner, absl::Time expire_time) {
   record.set_serial(owner.serial);
   record.set_expire_time_unix_millis(absl::ToUnixMillis(expire_time));
   return record;
-}
-
-template <typename Records>
-absl::Status LoadRecords(const index::OrderedStore& state, absl::string_view prefix,
-                         Records& records) {
-  const std::unique_ptr<index::StoreCursor> cursor = state.Walk(prefix);
-  for (; cursor->Valid(); cursor->Next()) {
-    typename Records::mapped_type record;
-    if (!record.ParseFromArray(cursor->value().data(), static_cast<int>(cursor->value().size()))) {
-      return absl::DataLossError("a row is damaged");
-    }
-    records[std::string(cursor->key().substr(prefix.size()))] = std::move(record);
-  }
-  return cursor->status();
 }
 
 }  // namespace

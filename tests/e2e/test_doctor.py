@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import pty
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import jsonschema
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
+from terminal import on_terminal
 from volume import command
 
 SCHEMA = json.loads((pathlib.Path(os.environ["ONEFOLD_SOURCE_DIR"]) /
@@ -28,23 +28,6 @@ def doctor(*arguments):
     report = json.loads(done.stdout)
     jsonschema.validate(report, SCHEMA)
     return {finding["kind"]: finding for finding in report["findings"]}, done.returncode
-
-
-def on_terminal(*arguments, **environment):
-    """What a terminal is sent."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execvpe(os.environ["ONEFOLD_BIN"], ["onefold", "doctor", *arguments],
-                   dict(os.environ, TERM="xterm", **environment))
-    shown = b""
-    try:
-        while chunk := os.read(fd, 65536):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(fd)
-    os.waitpid(pid, 0)
-    return shown.decode()
 
 
 class DoctorTest(case.OnefoldTest):
@@ -90,9 +73,9 @@ class DoctorTest(case.OnefoldTest):
     # Nothing in a name steers the terminal; colours only there, and not where they are not wanted.
     def test_terminal(self):
         hostile = "/\x1b]0;x\x07\x1b[2J\u202e\n\r"
-        shown = on_terminal(hostile)
+        shown = on_terminal("doctor", hostile)
         self.assertRegex(shown, COLOUR)
-        for text in (COLOUR.sub("", shown), on_terminal(hostile, NO_COLOR="1")):
+        for text in (COLOUR.sub("", shown), on_terminal("doctor", hostile, NO_COLOR="1")):
             self.assertNotRegex(text, r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f\u202e]")
             self.assertIn("\\x1b]0;x", text)
         piped = subprocess.run([os.environ["ONEFOLD_BIN"], "doctor", hostile],

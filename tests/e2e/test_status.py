@@ -5,7 +5,6 @@ are those of the runs, their JSON is what docs/schemas say, and a terminal is no
 import json
 import os
 import pathlib
-import pty
 import subprocess
 import sys
 
@@ -15,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "btrfs"))
 
 import case
 import fleet
+from terminal import on_terminal
 from volume import KIB, pattern
 
 PAIRS = 20
@@ -28,23 +28,6 @@ def check(answer):
     if schema.exists():
         jsonschema.validate(answer, json.loads(schema.read_text()))
     return answer
-
-
-def on_terminal(*arguments, **environment):
-    """What a terminal is sent."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execvpe(case.binary(), ["onefold", *arguments],
-                   dict(os.environ, TERM="xterm", **environment))
-    shown = b""
-    try:
-        while chunk := os.read(fd, 65536):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(fd)
-    os.waitpid(pid, 0)
-    return shown.decode()
 
 
 class StatusTest(fleet.FleetTest):
