@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "cli/fleet/admin_words.h"
+#include "cli/fleet/json_pieces.h"
 #include "cli/fleet/run_object.h"
 #include "common/escape.h"
 
@@ -14,22 +15,6 @@ namespace onefold {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
-
-Json Object(absl::string_view schema) {
-  Json json;
-  json["schema"] = std::string(schema);
-  return json;
-}
-
-Json TextOrNull(absl::string_view text) { return text.empty() ? Json() : Json(std::string(text)); }
-
-Json TimeOrNull(bool has, const google::protobuf::Timestamp& timestamp) {
-  return has ? Json(TimeWord(TimeOf(timestamp))) : Json();
-}
 
 template <typename Texts>
 Json List(const Texts& texts) {

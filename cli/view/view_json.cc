@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "cli/fleet/admin_words.h"
+#include "cli/fleet/json_pieces.h"
 #include "cli/fleet/run_object.h"
 #include "cli/view/view_words.h"
 #include "common/escape.h"
@@ -15,23 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
-
-Json Object(absl::string_view schema) {
-  Json json;
-  json["schema"] = std::string(schema);
-  return json;
-}
-
-Json TextOrNull(absl::string_view text) { return text.empty() ? Json() : Json(std::string(text)); }
-
 Json NumberOrNull(bool has, int64_t value) { return has ? Json(value) : Json(); }
-
-Json TimeOrNull(bool has, const google::protobuf::Timestamp& time) {
-  return has ? Json(TimeWord(TimeOf(time))) : Json();
-}
 
 Json SpaceObject(const v1::SpaceFigures& space) {
   Json json;
